@@ -8,6 +8,7 @@
 mod body;
 mod drafts;
 mod several;
+mod state;
 mod verdict;
 
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::prelude::{Buffer, Position, Rect};
 
-use self::drafts::Typing;
+use self::state::{Held, Shown, Stage, Typing};
 use self::verdict::{NOT_SEEN, unknown};
 use super::composer::{NO_TEMPLATE, templates};
 use super::overlay::OverlayReply;
@@ -26,81 +27,16 @@ use super::{
     Topic, toast,
 };
 use crate::dialog::{self, TextEntry};
-use crate::fleet::{Terminal, TerminalKey, View};
+use crate::fleet::{Terminal, View};
 use crate::operation::PasteText;
 use crate::operation::{Act, Asked, Operation, Outcome, Recipient, Reply};
-use crate::screen::Screen;
 use crate::status::Status;
 use crate::time::Timestamp;
 
 pub use body::TEXT_THEN_ENTER;
 pub use several::SeveralDialogs;
+pub use state::DialogBox;
 pub use verdict::{meant_option, verdict_hints};
-
-/// The dialog of one terminal. It closes when the terminal no longer waits.
-#[derive(Debug)]
-pub struct DialogBox {
-    key: TerminalKey,
-    /// What the terminal is called.
-    name: String,
-    shown: Option<Shown>,
-    /// The option that would be sent, and what was read.
-    question: Question,
-    /// The options that would be handed in, where several can be ticked.
-    ticks: Vec<usize>,
-    typing: Option<Typing>,
-    /// What is the next prompt once the answer was taken.
-    reason: Option<String>,
-    /// What the box was opened to answer.
-    meant: Option<Action>,
-    stage: Stage,
-    /// Whether keys have gone to the dialog that is shown, whatever became of them.
-    has_sent: bool,
-    /// What the operator reads below the options, and whether the last frame had a line for it beside what would be sent.
-    message: Option<(Status, String)>,
-    has_line: bool,
-    /// When the row came under the cursor by itself.
-    slipped: Option<Timestamp>,
-    /// Since when the terminal had waited for an answer that it took.
-    answered: Option<Timestamp>,
-}
-
-/// What is shown.
-#[derive(Clone, Debug)]
-struct Shown {
-    dialog: Arc<dialog::Dialog>,
-    screen: Arc<Screen>,
-    /// The dialog's text, for the history.
-    excerpt: String,
-    /// What it says, and what the one said that it took the place of, in lines.
-    now: Vec<String>,
-    before: Vec<String>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Stage {
-    Choosing,
-    Sending,
-    /// It was answered; this one is over.
-    Answered,
-    /// It closed by itself.
-    Closed,
-}
-
-/// Why the key that answers does nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Held {
-    /// There is nothing to choose here.
-    NoChoice,
-    Not(Hold),
-    NothingChosen,
-    NothingTicked,
-    NothingTyped,
-    /// Nothing takes the text that is typed.
-    Lost,
-    /// The agent itself does not show all of it: plain Enter is not enough.
-    NotWhole,
-}
 
 impl Shown {
     /// What a terminal shows that waits, unless that is no dialog that can be read.

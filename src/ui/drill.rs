@@ -4,6 +4,8 @@
 mod asking;
 mod diff;
 mod list;
+mod requests;
+mod state;
 mod steps;
 mod strip;
 mod subject;
@@ -16,16 +18,17 @@ use super::composer::Composer;
 use super::search::SearchableText;
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, OverlayPlace, Pen,
-    Viewport, Waiting, frame, layout, preview, reading, text, times,
+    Viewport, frame, layout, preview, reading, text, times,
 };
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::record::question::Answer;
 use crate::record::timeline::TimelineData;
 use crate::status::Status;
 use crate::time::Timestamp;
-use asking::{DrillRequests, Shot};
 use diff::DiffView;
-use steps::{StepId, TimelineEntries, TimelineEntry};
+use requests::{DrillRequests, Shot};
+use state::{DrillPlaces, Focus, Side};
+use steps::{TimelineEntries, TimelineEntry};
 use subject::Subject;
 use texts::TranscriptView;
 
@@ -37,90 +40,7 @@ const STACKED: u16 = 14;
 /// Head and time line.
 const ABOVE: u16 = 3;
 
-/// What the pane beside the list shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
-    Screen,
-    Transcript,
-    Diff,
-    Why,
-    Facts,
-}
-
-impl Side {
-    const ALL: [Side; 5] = [Side::Screen, Side::Transcript, Side::Diff, Side::Why, Side::Facts];
-
-    const fn title(self) -> &'static str {
-        match self {
-            Side::Screen => "screen",
-            Side::Why => "why",
-            Side::Transcript => "transcript",
-            Side::Diff => "diff",
-            Side::Facts => "facts",
-        }
-    }
-
-    fn next(self) -> Self {
-        Self::ALL[(self as usize + 1) % Self::ALL.len()]
-    }
-}
-
-/// Which of the two panes the keys move in; where there is room for one only, it is the one that is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Focus {
-    List,
-    Side,
-}
-
-/// The view of one terminal.
-#[derive(Debug)]
-pub struct Drill {
-    /// What it is about, as it was seen last.
-    shown: Subject,
-    /// Whether it is in the fleet now, and until when it was.
-    here: bool,
-    until: Timestamp,
-    steps: TimelineEntries,
-    /// How much of the past the time line shows; without a choice it is the last hour, or less when there is less.
-    /// What the history answered of it; empty until then.
-    line: TimelineData,
-    /// `None` is now.
-    selected: Option<StepId>,
-    /// The first entry of the list that is shown.
-    first: usize,
-    side: Side,
-    focus: Focus,
-    /// Rows that the screen is scrolled up from its end.
-    lifted: usize,
-    why: Viewport,
-    facts: Viewport,
-    transcript: TranscriptView,
-    diff: DiffView,
-    asking: DrillRequests,
-    /// The prompts that wait for it.
-    waiting: Vec<Waiting>,
-    drawn: DrillPlaces,
-}
-
-/// What the last frame showed where.
-#[derive(Clone, Debug, Default)]
-struct DrillPlaces {
-    /// The entries of the list that are shown, each with its place.
-    entries: Vec<(Rect, usize)>,
-    /// How many rows the list has room for.
-    page: usize,
-    /// When nobody watched, by time.
-    gaps: Vec<(Timestamp, Timestamp)>,
-    list_place: Rect,
-    side_place: Rect,
-    tabs: Vec<(Rect, Side)>,
-    /// How far the screen can be lifted.
-    lift_most: usize,
-    /// Whether the two panes take turns.
-    one_pane: bool,
-    /// Whether they stand one above the other, or take turns.
-    is_narrow: bool,
-}
+pub use state::Drill;
 
 impl Drill {
     /// The view of an agent's terminal or of a task; `None` when neither has that identity.

@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use ratatui::prelude::{Buffer, Rect, Style};
 
-use super::drafts::Typing;
-use super::{DialogBox, Held, Shown, Stage};
+use super::state::{DialogBox, Held, Shown, Stage, Typing};
 use crate::dialog::{self, Choice, Cut, Manner};
 use crate::fleet::Terminal;
 use crate::screen::Row;

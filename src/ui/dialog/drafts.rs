@@ -1,6 +1,6 @@
 //! The text of an answer: the line in which it is typed, and what comes back there of one that was not taken.
 
-use super::DialogBox;
+use super::state::{DialogBox, Typing};
 use crate::status::Status;
 use crate::time::Timestamp;
 use crate::ui::LineInput;
@@ -8,15 +8,6 @@ use crate::ui::memory::OverlayMemory;
 
 /// What is said of a draft that stands in the line.
 const OFFERED: &str = "what you type replaces the draft; → edits it";
-
-/// An answer in the operator's own words.
-#[derive(Clone, Debug)]
-pub(super) struct Typing {
-    pub(super) line: LineInput,
-    /// The option that takes it; `None` where there is none, or none any more. What is typed must not become keys of the
-    /// dashboard, nor be lost: it is kept as a draft then.
-    pub(super) option: Option<usize>,
-}
 
 impl DialogBox {
     /// A line with that text, as far as it is one line. It stays kept until it was sent.

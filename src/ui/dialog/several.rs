@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::prelude::{Buffer, Position, Rect};
 
-use super::Shown;
+use super::state::Shown;
 use super::verdict::meant_option;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Asked, Recipient, Refusal, Reply};

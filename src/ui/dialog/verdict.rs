@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::drafts::Typing;
-use super::{DialogBox, Stage};
+use super::state::{DialogBox, Stage, Typing};
 use crate::dialog::{Choice, Dialog, Verdict};
 use crate::fleet::Terminal;
 use crate::operation::{Act, Recipient, When};

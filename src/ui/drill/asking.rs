@@ -1,16 +1,15 @@
 //! What the view asks the history for, once each, and what happens with the answers.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::requests::{QuestionProgress, Shot};
+use super::state::{Drill, Side};
 use super::steps::TimelineEntry;
 use super::texts::UpTo;
-use super::{Drill, Side};
 use crate::fleet::View;
-use crate::record::ScreenId;
 use crate::record::Trouble;
 use crate::record::question::{HistoryAnswer, HistoryQuestion, QuestionKind};
-use crate::screen::{KeptScreen, Screen};
+use crate::screen::KeptScreen;
 use crate::time::{Span, Timestamp};
 use crate::ui::{OverlayContext, Request};
 
@@ -18,8 +17,6 @@ use crate::ui::{OverlayContext, Request};
 const SCREENS: usize = 64;
 /// Steps that are still there behind the selected one when earlier ones are asked for.
 const AHEAD: usize = 60;
-/// How long after a change it is in the history, and how long until another process has written it at the latest.
-const WRITTEN: [Span; 2] = [Span::from_millis(400), Span::from_secs(3)];
 /// When a history that could not be read is tried again.
 const RETRY: Span = Span::from_secs(2);
 /// How often the history is asked whether it has something new, from whichever process.
@@ -27,74 +24,18 @@ const REFRESH: Span = Span::from_secs(2);
 /// How often the reasons of now are asked for.
 const REASONS: Span = Span::from_millis(900);
 
-/// What was asked and what was answered.
-#[derive(Clone, Debug, Default)]
-pub(super) struct DrillRequests {
-    line: QuestionProgress,
-    page: QuestionProgress,
-    transcript: bool,
-    /// Whether the history has more before what is known.
-    earlier: bool,
-    /// When the newest records are asked for again.
-    again: Vec<Timestamp>,
-    /// When it answered with the last page.
-    paged: Timestamp,
-    screen: Option<ScreenId>,
-    /// `None` for those that were let go.
-    screens: BTreeMap<ScreenId, Option<Arc<Screen>>>,
-    pub(super) trouble: Option<Trouble>,
-    not_before: Timestamp,
-    reasons_asked: Option<Timestamp>,
-    /// The reasons of now, once they were answered; `None` when nothing has read the screen.
-    pub(super) reasons: Option<Option<String>>,
-}
-
-/// How far a question is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum QuestionProgress {
-    #[default]
-    Not,
-    UnderWay,
-    Answered,
-}
-
-/// What the pane of screens shows.
-pub(super) enum Shot {
-    Screen(Arc<Screen>),
-    /// There is none, and why.
-    None(&'static str),
-}
-
-impl DrillRequests {
-    /// A transition was seen: the history will have it soon.
-    pub(super) fn changed(&mut self, now: Timestamp) {
-        self.again = WRITTEN.iter().map(|span| now + *span).collect();
-    }
-
-    /// What is said below the oldest step that is known.
-    pub(super) fn end(&self) -> String {
-        match &self.trouble {
-            Some(Trouble::Off) => "no history is kept: this is what was seen since fleetwatch started".to_owned(),
-            Some(trouble) => format!("the history cannot be read now: {trouble}"),
-            None if self.page == QuestionProgress::Answered && !self.earlier => "the history begins here".to_owned(),
-            None => "reading what was before …".to_owned(),
-        }
-    }
-
-    fn may_read(&self, now: Timestamp) -> bool {
-        self.trouble != Some(Trouble::Off) && now >= self.not_before
-    }
-
-    fn is_again_due(&mut self, now: Timestamp) -> bool {
-        let due = self.again.first().is_some_and(|at| *at <= now);
-        if due {
-            self.again.retain(|at| *at > now);
-        }
-        due
-    }
-}
-
 impl Drill {
+    /// Asks for the difference if another one may be there by now.
+    pub(super) fn ask_diff(&mut self, cx: &mut OverlayContext<'_, '_>) {
+        let (item, screen, now) = (self.shown.item(), self.shown.screen(), cx.view.now);
+        if !self.here || !self.diff.is_due(item.git(), screen, now) {
+            return;
+        }
+        let (key, directory) = (item.key().clone(), item.cwd().to_owned());
+        self.diff.ask(item.git(), screen, now);
+        cx.ask(Request::Diff { key, directory });
+    }
+
     /// Asks for what is wanted now and is neither there nor under way.
     pub(super) fn ask(&mut self, cx: &mut OverlayContext<'_, '_>) {
         let now = cx.view.now;

@@ -2,13 +2,12 @@
 
 use ratatui::prelude::{Buffer, Modifier, Rect};
 
-use super::{Drill, Focus, Side};
 use crate::repository::{DiffLine, DiffLineKind, GitFacts, GitTrouble, WorkingTreeDiff};
 use crate::screen::KeptScreen;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::ui::search::SearchableText;
-use crate::ui::{Canvas, OverlayContext, Pen, Request, StyledLine, reading};
+use crate::ui::{Canvas, Pen, StyledLine, reading};
 
 /// How soon the difference is read again when other facts of the repository were read.
 const FACTS: Span = Span::from_secs(1);
@@ -33,7 +32,8 @@ struct AskedDiff {
 }
 
 impl DiffView {
-    fn is_due(&self, git: Option<&GitFacts>, screen: Option<&KeptScreen>, now: Timestamp) -> bool {
+    /// Whether another one may be there by now.
+    pub fn is_due(&self, git: Option<&GitFacts>, screen: Option<&KeptScreen>, now: Timestamp) -> bool {
         let Some(asked) = &self.asked else { return true };
         let age = now.since(asked.at);
         let is_same_screen = match (&asked.screen, screen) {
@@ -43,6 +43,12 @@ impl DiffView {
         let has_failed = matches!(self.result, Some(Err(_)));
         !self.is_under_way
             && ((asked.git.as_ref() != git && age >= FACTS) || ((!is_same_screen || has_failed) && age >= LATER))
+    }
+
+    /// Takes note that it is asked for.
+    pub fn ask(&mut self, git: Option<&GitFacts>, screen: Option<&KeptScreen>, now: Timestamp) {
+        self.asked = Some(AskedDiff { git: git.cloned(), screen: screen.cloned(), at: now });
+        self.is_under_way = true;
     }
 
     /// Takes in what was read.
@@ -98,30 +104,6 @@ impl DiffView {
             }
         };
         Pen::new(buffer, area, 0).skip(1).text(&why, canvas.theme.parts.quiet);
-    }
-}
-
-impl Drill {
-    /// Whether the difference has all the room, as where the panes would stand one above the other.
-    pub(super) fn is_all_diff(&self) -> bool {
-        self.side == Side::Diff && self.drawn.is_narrow && !self.drawn.one_pane
-    }
-
-    /// Which of the panes the keys move in.
-    pub(super) fn focus(&self) -> Focus {
-        if self.is_all_diff() { Focus::Side } else { self.focus }
-    }
-
-    /// Asks for the difference if another one may be there by now.
-    pub(super) fn ask_diff(&mut self, cx: &mut OverlayContext<'_, '_>) {
-        let (item, screen, now) = (self.shown.item(), self.shown.screen(), cx.view.now);
-        if !self.here || !self.diff.is_due(item.git(), screen, now) {
-            return;
-        }
-        let (key, directory) = (item.key().clone(), item.cwd().to_owned());
-        self.diff.asked = Some(AskedDiff { git: item.git().cloned(), screen: screen.cloned(), at: now });
-        self.diff.is_under_way = true;
-        cx.ask(Request::Diff { key, directory });
     }
 }
 

@@ -2,14 +2,14 @@
 
 use ratatui::prelude::{Buffer, Modifier, Rect, Style};
 
-use super::Drill;
+use super::state::Drill;
 use super::steps::TimelineEntry;
+use super::texts::seen_words;
 use crate::fleet::Terminal;
 use crate::present::sentence;
 use crate::present::sentence::Actor;
 use crate::record::Body;
 use crate::screen::harmless;
-use crate::state::Evidence;
 use crate::status::{Changed, Status, changed};
 use crate::time::{Span, Timestamp};
 use crate::ui::{Action, Canvas, Context, Pen, StyledLine, text, times};
@@ -193,30 +193,6 @@ impl Drill {
             pen.text(&text::cut(text, room), style);
         }
     }
-}
-
-/// What was seen, on which row of the screen, each once, whichever rules found it.
-pub fn seen_words(evidence: &[Evidence]) -> Vec<String> {
-    let mut seen: Vec<String> = Vec::new();
-    for Evidence { rule, line, text } in evidence {
-        let said = harmless(text.trim());
-        let words = match line {
-            Some(line) => format!("row {line}: {said}"),
-            None if said.is_empty() => harmless(rule),
-            None => said,
-        };
-        if !seen.contains(&words) {
-            seen.push(words);
-        }
-    }
-    seen
-}
-
-/// One piece of evidence in words: the rule, the row counted from 0 as everywhere, and what stands there.
-pub fn evidence_words(Evidence { rule, line, text }: &Evidence) -> String {
-    let place = line.map_or_else(String::new, |line| format!(" row {line}"));
-    let text = if text.trim().is_empty() { String::new() } else { format!(": {}", text.trim()) };
-    harmless(&format!("{rule}{place}{text}"))
 }
 
 /// What a step is about: a sentence where there is one, else all that it changed.

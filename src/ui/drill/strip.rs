@@ -2,7 +2,7 @@
 
 use ratatui::prelude::{Buffer, Modifier, Rect, Style};
 
-use super::Drill;
+use super::state::Drill;
 use crate::record::timeline::{Holder, TimelineSpan, timeline, totals};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};

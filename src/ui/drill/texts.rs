@@ -6,13 +6,13 @@ use std::sync::Arc;
 use ratatui::prelude::{Buffer, Rect};
 use serde_json::{Value, json};
 
-use super::list::{evidence_words, seen_words};
 use super::steps::{StepId, TimelineEntry};
 use crate::agent_record::{Said, Speaker};
 use crate::present::sentence;
 use crate::profile::GAP;
 use crate::record::{Body, NamedEvent, StoredTransition};
 use crate::screen::{KeptScreen, harmless};
+use crate::state::Evidence;
 use crate::state::{Change, Transition};
 use crate::time::{Span, Timestamp};
 use crate::ui::help::in_brief;
@@ -271,4 +271,28 @@ fn plain(value: &Value) -> String {
         Value::Array(items) if items.is_empty() => "–".to_owned(),
         other => other.to_string(),
     }
+}
+
+/// What was seen, on which row of the screen, each once, whichever rules found it.
+pub fn seen_words(evidence: &[Evidence]) -> Vec<String> {
+    let mut seen: Vec<String> = Vec::new();
+    for Evidence { rule, line, text } in evidence {
+        let said = harmless(text.trim());
+        let words = match line {
+            Some(line) => format!("row {line}: {said}"),
+            None if said.is_empty() => harmless(rule),
+            None => said,
+        };
+        if !seen.contains(&words) {
+            seen.push(words);
+        }
+    }
+    seen
+}
+
+/// One piece of evidence in words: the rule, the row counted from 0 as everywhere, and what stands there.
+pub fn evidence_words(Evidence { rule, line, text }: &Evidence) -> String {
+    let place = line.map_or_else(String::new, |line| format!(" row {line}"));
+    let text = if text.trim().is_empty() { String::new() } else { format!(": {}", text.trim()) };
+    harmless(&format!("{rule}{place}{text}"))
 }

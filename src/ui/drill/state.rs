@@ -1,0 +1,109 @@
+//! What the view of one terminal knows.
+
+use ratatui::prelude::Rect;
+
+use super::diff::DiffView;
+use super::requests::DrillRequests;
+use super::steps::{StepId, TimelineEntries};
+use super::subject::Subject;
+use super::texts::TranscriptView;
+use crate::record::timeline::TimelineData;
+use crate::time::Timestamp;
+use crate::ui::{Viewport, Waiting};
+
+/// What the pane beside the list shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Screen,
+    Transcript,
+    Diff,
+    Why,
+    Facts,
+}
+
+impl Side {
+    pub(super) const ALL: [Side; 5] = [Side::Screen, Side::Transcript, Side::Diff, Side::Why, Side::Facts];
+
+    pub(super) const fn title(self) -> &'static str {
+        match self {
+            Side::Screen => "screen",
+            Side::Why => "why",
+            Side::Transcript => "transcript",
+            Side::Diff => "diff",
+            Side::Facts => "facts",
+        }
+    }
+
+    pub(super) fn next(self) -> Self {
+        Self::ALL[(self as usize + 1) % Self::ALL.len()]
+    }
+}
+
+/// Which of the two panes the keys move in; where there is room for one only, it is the one that is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Focus {
+    List,
+    Side,
+}
+
+/// The view of one terminal.
+#[derive(Debug)]
+pub struct Drill {
+    /// What it is about, as it was seen last.
+    pub(super) shown: Subject,
+    /// Whether it is in the fleet now, and until when it was.
+    pub(super) here: bool,
+    pub(super) until: Timestamp,
+    pub(super) steps: TimelineEntries,
+    /// How much of the past the time line shows; without a choice it is the last hour, or less when there is less.
+    /// What the history answered of it; empty until then.
+    pub(super) line: TimelineData,
+    /// `None` is now.
+    pub(super) selected: Option<StepId>,
+    /// The first entry of the list that is shown.
+    pub(super) first: usize,
+    pub(super) side: Side,
+    pub(super) focus: Focus,
+    /// Rows that the screen is scrolled up from its end.
+    pub(super) lifted: usize,
+    pub(super) why: Viewport,
+    pub(super) facts: Viewport,
+    pub(super) transcript: TranscriptView,
+    pub(super) diff: DiffView,
+    pub(super) asking: DrillRequests,
+    /// The prompts that wait for it.
+    pub(super) waiting: Vec<Waiting>,
+    pub(super) drawn: DrillPlaces,
+}
+
+/// What the last frame showed where.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DrillPlaces {
+    /// The entries of the list that are shown, each with its place.
+    pub(super) entries: Vec<(Rect, usize)>,
+    /// How many rows the list has room for.
+    pub(super) page: usize,
+    /// When nobody watched, by time.
+    pub(super) gaps: Vec<(Timestamp, Timestamp)>,
+    pub(super) list_place: Rect,
+    pub(super) side_place: Rect,
+    pub(super) tabs: Vec<(Rect, Side)>,
+    /// How far the screen can be lifted.
+    pub(super) lift_most: usize,
+    /// Whether the two panes take turns.
+    pub(super) one_pane: bool,
+    /// Whether they stand one above the other, or take turns.
+    pub(super) is_narrow: bool,
+}
+
+impl Drill {
+    /// Whether the difference has all the room, as where the panes would stand one above the other.
+    pub(super) fn is_all_diff(&self) -> bool {
+        self.side == Side::Diff && self.drawn.is_narrow && !self.drawn.one_pane
+    }
+
+    /// Which of the panes the keys move in.
+    pub(super) fn focus(&self) -> Focus {
+        if self.is_all_diff() { Focus::Side } else { self.focus }
+    }
+}
