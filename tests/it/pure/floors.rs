@@ -2,6 +2,7 @@
 //!
 //! What each module is stands in `src/lib.rs`.
 
+mod budgets;
 mod circles;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,0 +1,67 @@
+//! How many lines a room may have: those that are not blank, comment or test. A number only gets lower; what a feature needs more
+//! is taken from what leaves.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use super::Source;
+
+/// The lines of each room of more than 400.
+const BUDGETS: &[(&str, usize)] = &[
+    ("ui", 12_090),
+    ("cli", 8_590),
+    ("history", 3_570),
+    ("tracker", 2_880),
+    ("profile", 2_860),
+    ("tmux", 2_820),
+    ("present", 2_420),
+    ("fleet", 2_230),
+    ("app", 1_930),
+    ("poll", 1_550),
+    ("process", 1_500),
+    ("recording", 1_370),
+    ("config", 1_350),
+    ("sender", 1_340),
+    ("delivery", 1_240),
+    ("task", 1_180),
+    ("dialog", 1_180),
+    ("owner", 980),
+    ("record", 850),
+    ("state", 840),
+    ("agent_record", 710),
+    ("screen", 700),
+    ("demo", 540),
+    ("operation", 520),
+    ("status", 500),
+    ("git", 480),
+    ("notify", 470),
+    ("engine", 450),
+];
+/// What every other room has at most.
+const SMALL: usize = 400;
+/// How far below its budget a room may be before the budget is lowered.
+const SLACK: usize = 100;
+
+#[test]
+fn no_room_has_more_lines_than_its_budget() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut paths = Vec::new();
+    super::collect(&root, &mut paths);
+    let mut rooms: BTreeMap<String, usize> = BTreeMap::new();
+    for path in &paths {
+        let source = Source::new(path.strip_prefix(&root).unwrap(), &fs::read_to_string(path).unwrap());
+        let lines = source.code.lines().filter(|line| !line.trim().is_empty()).count();
+        if let (Some(room), false) = (source.module(), source.is_test()) {
+            *rooms.entry(room.to_owned()).or_default() += lines;
+        }
+    }
+    let budget = |room: &str| BUDGETS.iter().find(|(of, _)| *of == room).map_or(SMALL, |(_, lines)| *lines);
+    let over = rooms.iter().filter(|(room, lines)| **lines > budget(room));
+    let over: Vec<String> = over.map(|(room, lines)| format!("{room}: {lines} of {}", budget(room))).collect();
+    assert!(over.is_empty(), "more lines than the budget: {over:?}");
+    let lines = |room: &str| rooms.get(room).copied().unwrap_or_default();
+    let loose = BUDGETS.iter().filter(|(room, budget)| lines(room) + SLACK < *budget);
+    let loose: Vec<String> = loose.map(|(room, budget)| format!("{room}: {} of {budget}", lines(room))).collect();
+    assert!(loose.is_empty(), "lower the budget: {loose:?}");
+}
