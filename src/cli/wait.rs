@@ -34,7 +34,7 @@ use crate::time::{Span, Timestamp};
 
 /// Wait until a terminal or task is in a given state, or several are.
 ///
-/// Each of them is printed when it is. One that is gone meanwhile, or can no longer be so, ends the command with exit code 1.
+/// Each is printed when it is so. One that is gone or can no longer be so ends it with exit code 1.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch wait docs --for ready,needs-you --timeout 600")]
 pub struct WaitArgs {

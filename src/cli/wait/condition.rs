@@ -46,6 +46,8 @@ pub enum WaitCondition {
     Error,
     /// Nothing says what it does.
     Unknown,
+    /// The agent is stopped, as by Ctrl-Z.
+    Suspended,
     /// The agent, its pane or the task's window is no longer there (also: unavailable, tui_down, disconnected).
     #[value(aliases = ["unavailable", "tui_down", "disconnected"])]
     Gone,
@@ -84,6 +86,7 @@ impl WaitCondition {
             WaitCondition::Stalled => is(Status::Stalled),
             WaitCondition::Error => is(Status::Error),
             WaitCondition::Unknown => is(Status::Unknown) || is(Status::Suspended),
+            WaitCondition::Suspended => is(Status::Suspended),
             WaitCondition::Gone | WaitCondition::Exited => state.has_ended(),
             WaitCondition::Asks => WaitCondition::NeedsYou.holds(terminal),
             // The screen of an agent says more than its bell.
@@ -108,7 +111,7 @@ impl WaitCondition {
             WaitCondition::Gone => false,
             WaitCondition::Approval | WaitCondition::Question | WaitCondition::Trust => return None,
             WaitCondition::Setup | WaitCondition::Limit => return None,
-            WaitCondition::Interrupted | WaitCondition::Stalled => return None,
+            WaitCondition::Interrupted | WaitCondition::Stalled | WaitCondition::Suspended => return None,
         })
     }
 

@@ -85,6 +85,8 @@ fn a_suspended_agent_takes_nothing_and_comes_back() {
         let row = &scene.listed(&["-L", scene.tmux.name()])[0];
         assert_eq!(row["diagnostics"]["process_state"], "suspended");
         assert_eq!(row["what"], "suspended, as by Ctrl-Z; `fg` in its pane brings it back");
+        let waited = scene.here(&["wait", "main", "--for", "suspended", "--timeout", "20"]);
+        assert!(waited.status.success(), "{}", said(&waited));
         assert!(said(&scene.here(&["explain", "main"])).contains("main is stopped: suspended, as by Ctrl-Z"));
         for words in
             [&["send", "main", "touch here"][..], &["send", "main", "--force", "touch here"], &["keys", "main", "y"]]
