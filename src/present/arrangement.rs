@@ -4,7 +4,7 @@ mod sort;
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +68,8 @@ impl Grouping {
 pub enum Group {
     Pinned,
     Named(String),
+    /// Those whose groups would have them alone: each head would double its row.
+    Alone,
     /// Those that have nothing to be grouped by, such as a label.
     Rest,
 }
@@ -78,6 +80,7 @@ impl Group {
         match self {
             Group::Pinned => "pinned",
             Group::Named(name) => name,
+            Group::Alone => "one each",
             Group::Rest => "no label",
         }
     }
@@ -248,12 +251,26 @@ impl Arrangement {
             return order.rows.iter().map(|(place, group)| (all[*place], group.clone())).collect();
         }
         let mut fits = self.filter.matcher(&self.flags, view.now);
+        let alone = self.alone(&all, grouping);
         let shown = all.into_iter().enumerate().filter(|(_, item)| fits(*item));
         let mut placed: Vec<Placed<'a>> = shown.map(|(place, item)| self.placed(place, item, grouping)).collect();
+        for row in placed.iter_mut().filter(|row| alone.contains(&row.group)) {
+            row.group = Group::Alone;
+        }
         placed.sort_by(|a, b| self.compare(a, b));
         let rows = || placed.iter().map(|placed| (placed.place, placed.group.clone())).collect();
         self.order.replace(of.map(|of| RowOrder { of, rows: rows() }));
         placed.into_iter().map(|placed| (placed.item, placed.group)).collect()
+    }
+
+    /// The groups with one member of all that there are, whatever the filter hides; none where it is the only such group.
+    fn alone(&self, all: &[Item<'_>], grouping: Grouping) -> BTreeSet<Group> {
+        let mut members: BTreeMap<Group, usize> = BTreeMap::new();
+        if grouping != Grouping::None {
+            all.iter().for_each(|item| *members.entry(self.group(*item, grouping)).or_default() += 1);
+        }
+        members.retain(|group, count| *count == 1 && matches!(group, Group::Named(_)));
+        if members.len() > 1 { members.into_keys().collect() } else { BTreeSet::new() }
     }
 
     /// What the filter lets through, in no particular order; what is in folded groups, too.
@@ -284,8 +301,9 @@ impl Arrangement {
     }
 
     /// The group that a terminal is shown in, if there are groups.
-    pub fn group_of<'a>(&self, item: impl Into<Item<'a>>) -> Option<Group> {
-        (self.grouping != Grouping::None).then(|| self.group(item.into(), self.grouping))
+    pub fn group_of(&self, view: &View<'_>, key: &TerminalKey) -> Option<Group> {
+        let mut rows = if self.grouping == Grouping::None { Vec::new() } else { self.in_order(view, self.grouping) };
+        rows.iter().position(|(item, _)| item.key() == key).map(|at| rows.swap_remove(at).1)
     }
 
     /// Folds or unfolds a group.

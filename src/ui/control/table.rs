@@ -441,7 +441,7 @@ impl Ui {
     fn fold_here(&mut self, wanted: Option<bool>, view: &View<'_>) {
         let group = match self.cursor.row() {
             Some(RowKey::Head(group)) => Some(group.clone()),
-            _ => self.selected(view).and_then(|item| self.memory.arrangement.group_of(item)),
+            _ => self.selected(view).and_then(|item| self.memory.arrangement.group_of(view, item.key())),
         };
         match group {
             Some(group) if wanted == Some(self.memory.arrangement.is_folded(&group)) => {}
@@ -457,8 +457,7 @@ impl Ui {
         let arrangement = &mut self.memory.arrangement;
         match self.cursor.row() {
             Some(RowKey::Head(group)) => {
-                let members: Vec<Item<'_>> =
-                    arrangement.shown(view).filter(|it| arrangement.group_of(*it).as_ref() == Some(group)).collect();
+                let members = arrangement.members(view, group);
                 if members.iter().all(|member| arrangement.flags.is_marked(*member)) {
                     members.into_iter().for_each(|member| arrangement.flags.toggle_mark(member));
                 } else {

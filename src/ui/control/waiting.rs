@@ -70,7 +70,7 @@ impl Ui {
         let queue = self.memory.arrangement.queue(view);
         let next = if forward { self.cursor.next_of(&queue) } else { self.cursor.previous_of(&queue) };
         let Some(item) = next else { return false };
-        if let Some(group) = self.memory.arrangement.group_of(item) {
+        if let Some(group) = self.memory.arrangement.group_of(view, item.key()) {
             self.memory.arrangement.fold(&group, false);
         }
         let rows = self.rows(view);

@@ -1438,6 +1438,44 @@ fn groups_fold_and_count_what_they_hide() {
 }
 
 #[test]
+fn groups_of_one_stand_together_below_one_head() {
+    let mut fleet = SampleFleet::usual();
+    let heads = |ui: &mut Ui, fleet: &SampleFleet| -> Vec<String> {
+        let heads = names(ui, fleet).into_iter().filter(|name| name.starts_with(['▾', '▸']));
+        heads.map(|head| head.chars().skip(2).take(11).collect::<String>().trim_end().to_owned()).collect()
+    };
+    for (index, label) in [(0, "alpha"), (1, "beta"), (2, "beta"), (3, "gamma"), (4, "delta")] {
+        fleet.terminals[index].declared.label = Some(label.into());
+    }
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    arrange(&mut ui, &fleet, "group by label");
+    assert_eq!(
+        heads(&mut ui, &fleet),
+        ["one each  3", "beta      2", "no label  7"],
+        "the one that waits stands first"
+    );
+    // The filter shows one of two, and moves no row to another group.
+    press(&mut ui, &fleet, &chars("/billing"));
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let billing = fleet.terminals.iter().position(|it| it.state.terminal.id == "billing").expect("billing");
+    let label = fleet.terminals[billing].declared.label.clone().unwrap_or_default();
+    assert!(heads(&mut ui, &fleet)[0].starts_with(if label == "beta" { "beta" } else { "one each" }));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    // It folds as one group, and is unfolded for whom it hides.
+    press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Left, KeyCode::Left]);
+    assert!(selected(&mut ui, &fleet).contains("▸ one each"), "{}", text(&mut ui, &fleet, 120, 40));
+    press(&mut ui, &fleet, &chars("\t"));
+    assert!(selected(&mut ui, &fleet).contains("shop-api"));
+    // A single group of one keeps its own head.
+    for index in [3, 4] {
+        fleet.terminals[index].declared.label = None;
+    }
+    let alone = heads(&mut ui, &fleet);
+    assert!(alone.iter().any(|head| head.starts_with("alpha")) && !alone.iter().any(|head| head.starts_with("one")));
+}
+
+#[test]
 fn esc_that_removes_nothing_leaves_rows_where_they_are() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();

@@ -344,7 +344,7 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         (
             &["wait", "x", "--for", "foo"],
             "error: invalid value 'foo' for '--for <STATE>'",
-            "hint: it takes ready, working, idle, needs-you, approval, question, trust, setup, limit, finished, success, failed, interrupted, stalled, error, unknown, gone, exited, asks, \
+            "hint: it takes ready, working, idle, needs-you, approval, question, trust, setup, limit, finished, success, failed, interrupted, stalled, error, unknown, suspended, gone, exited, asks, \
              notify",
         ),
         (

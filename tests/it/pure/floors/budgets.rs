@@ -15,7 +15,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("tracker", 2_880),
     ("profile", 2_860),
     ("tmux", 2_820),
-    ("present", 2_420),
+    ("present", 2_430),
     ("fleet", 2_230),
     ("app", 1_930),
     ("poll", 1_550),

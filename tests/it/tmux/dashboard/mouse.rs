@@ -80,11 +80,11 @@ fn rows_are_selected_opened_folded_and_scrolled_with_the_mouse() {
     world.wait_for_cursor("crows");
     // A head is folded by a click on it.
     world.arrange("group by session");
-    world.wait("▾ doves");
-    world.click("▾ doves");
-    world.wait("▸ doves");
-    world.click("▸ doves");
-    world.wait("▾ doves");
+    world.wait("▾ one each");
+    world.click("▾ one each");
+    world.wait("▸ one each");
+    world.click("▸ one each");
+    world.wait("▾ one each");
     // Two clicks open what one selects.
     let (column, row) = world.place("· birds");
     world.click_at((column, row));
