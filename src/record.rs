@@ -18,8 +18,7 @@ pub use trouble::Trouble;
 use crate::dialog::Verdict;
 use crate::fleet::{TaskTransition, TerminalKey, TerminalTransition};
 use crate::follow_up::MessageEvent;
-use crate::operation::Key;
-use crate::operation::{Act, Operation, Outcome, Privacy, Reply};
+use crate::operation::{Act, Key, Operation, Outcome, Privacy, Reply};
 use crate::screen::KeptScreen;
 use crate::state::{
     Availability, Change, Evidence, LEFT, LEFT_UNWATCHED, OperatorStatus, Phase, State, Summary, TerminalFacts,
@@ -558,7 +557,8 @@ impl Stored {
     }
 }
 
-fn members(value: Value) -> impl Iterator<Item = (String, Value)> {
+/// The members of a JSON object; none of anything else.
+pub(crate) fn members(value: Value) -> impl Iterator<Item = (String, Value)> {
     match value {
         Value::Object(members) => members,
         _ => Map::new(),

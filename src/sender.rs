@@ -23,8 +23,9 @@ use crate::dialog::Dialog;
 use crate::fleet::TerminalKey;
 use crate::history::History;
 use crate::ids::NamedPlace;
-use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
-use crate::operation::{Key, Obstacle, PasteText, UnfitText};
+use crate::operation::{
+    Act, Key, Obstacle, Operation, Outcome, PasteText, Producer, Recipient, Refusal, Reply, UnfitText, When,
+};
 use crate::process::{self, Thoroughness};
 use crate::profile::{Classification, Profile, ProfileSet, Program, RefusedInputs};
 use crate::screen::{PaneFacts, Screen};
@@ -436,12 +437,12 @@ impl TargetPane {
     async fn capture(&self) -> Result<CapturedPane, Refusal> {
         let poll = self.server.capture(&[self.key.pane]).await.map_err(Refusal::from)?;
         if !poll.instance.may_be(&self.key.instance) {
-            return Err(Refusal::Obstacle(crate::operation::Obstacle::Elsewhere));
+            return Err(Refusal::Obstacle(Obstacle::Elsewhere));
         }
-        let captured = poll.captures.into_iter().next().ok_or(Refusal::Obstacle(crate::operation::Obstacle::Gone))?;
+        let captured = poll.captures.into_iter().next().ok_or(Refusal::Obstacle(Obstacle::Gone))?;
         match captured.pane.pid == self.key.pid {
             true => Ok(captured),
-            false => Err(Refusal::Obstacle(crate::operation::Obstacle::Replaced)),
+            false => Err(Refusal::Obstacle(Obstacle::Replaced)),
         }
     }
 

@@ -10,8 +10,7 @@ use tokio::task::JoinSet;
 
 use super::terminal::AppError;
 use crate::fleet::TerminalKey;
-use crate::operation::Key;
-use crate::operation::{Act, Operation, Privacy};
+use crate::operation::{Act, Key, Operation, Privacy};
 use crate::sender::Sender;
 use crate::tmux::Inside;
 

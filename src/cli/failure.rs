@@ -18,8 +18,7 @@ use tokio::signal::unix::SignalKind;
 
 use super::{Done, GlobalOptions, output};
 use crate::config::ConfigError;
-use crate::operation::Outcome;
-use crate::operation::{UnfitText, UnknownKey};
+use crate::operation::{Outcome, UnfitText, UnknownKey};
 use crate::recording::RecordingError;
 use crate::screen::harmless;
 use crate::tmux;

@@ -10,8 +10,7 @@ use super::list::{aligned, cell};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::clock;
 use crate::history::{Decided, Intents, Owner};
-use crate::record::{Intent, Trouble};
-use crate::record::{IntentId, IntentState};
+use crate::record::{Intent, IntentId, IntentState, Trouble};
 use crate::time::Timestamp;
 
 /// List prompts and follow-ups that wait to be sent; resend or dismiss them.

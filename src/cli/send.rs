@@ -20,8 +20,10 @@ use crate::dialog::{Cut, Dialog, TextEntry};
 use crate::engine::Engine;
 use crate::fleet::{ServerId, Terminal, TerminalKey};
 use crate::history::History;
-use crate::operation::{Act, Asked, Operation, Outcome, Privacy, Producer, Recipient, Refusal, Reply, When};
-use crate::operation::{Key, PasteText, UnfitText, UnknownKey};
+use crate::operation::{
+    Act, Asked, Key, Operation, Outcome, PasteText, Privacy, Producer, Recipient, Refusal, Reply, UnfitText,
+    UnknownKey, When,
+};
 use crate::present::item::Item;
 use crate::screen::harmless;
 use crate::sender::{Gate, Sender, StepLimits};

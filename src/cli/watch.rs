@@ -32,13 +32,11 @@ use crate::fleet::{Effect, Fleet, ServerHealth, ServerId, ServerView, Terminal, 
 use crate::history::History;
 use crate::notify::Suppression;
 use crate::owner::Rank;
-use crate::present::document;
 use crate::present::filter::Filter;
 use crate::present::flags::Flags;
 use crate::present::item::Item;
-use crate::present::text;
-use crate::record::Intent;
-use crate::record::{Body, IntentState, Stored, StoredInput};
+use crate::present::{document, text};
+use crate::record::{Body, Intent, IntentState, Stored, StoredInput};
 use crate::repository::GitFacts;
 use crate::screen::harmless;
 use crate::state::{AgentFacts, Change, Evidence, Problem, State, Transition};

@@ -17,8 +17,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, ValueFault, suggestion};
-use super::file::{ConfigFile, FollowUpTable, HistoryTable, NotifyTable, TaskTable, TerminalTable};
-use super::file::{TemplateTable, TrackerTable, WatchTable};
+use super::file::{
+    ConfigFile, FollowUpTable, HistoryTable, NotifyTable, TaskTable, TemplateTable, TerminalTable, TrackerTable,
+    WatchTable,
+};
 use super::{Config, Rules, TerminalRule, Ticks, UiConfig, WatchConfig, theme_file};
 use crate::address::{Network, WebAddress};
 use crate::fleet::Declared;

@@ -18,8 +18,7 @@ use crate::history::History;
 use crate::ids::NamedPlace;
 use crate::operation::{Outcome, Producer, Recipient};
 use crate::private::HeldLock;
-use crate::record::Intent;
-use crate::record::IntentId;
+use crate::record::{Intent, IntentId};
 use crate::sender::{Gate, Sender};
 pub(super) use worker::open;
 

@@ -10,8 +10,7 @@ use super::file::{self, HistoryOptions, Settings, rows};
 use super::identity::Columns;
 use super::reader::Reader;
 use crate::clock::now;
-use crate::record::Draft;
-use crate::record::Trouble;
+use crate::record::{Draft, Trouble};
 use crate::time::{Span, Timestamp};
 
 /// The drafts in a history.

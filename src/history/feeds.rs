@@ -14,9 +14,7 @@ use super::intents::{self, OPEN};
 use super::reader::{Reader, RecordFilter, Submission, listed};
 use crate::clock::now;
 use crate::private::inode;
-use crate::record::Intent;
-use crate::record::Trouble;
-use crate::record::{Body, Stored};
+use crate::record::{Body, Intent, Stored, Trouble};
 use crate::state::KeptNote;
 use crate::time::{Span, Timestamp};
 

@@ -8,8 +8,7 @@ use super::file::rows;
 use super::intents::Intents;
 use super::reader;
 use crate::follow_up::{COUNTED, FollowUpEvent, FollowUpRule, MessageEvent, Wanted, chain, closes_a_loop, wanted};
-use crate::record::Trouble;
-use crate::record::{Body, IntentId, Stored, StoredTransition};
+use crate::record::{Body, IntentId, Stored, StoredTransition, Trouble};
 use crate::state::{LEFT, LEFT_UNWATCHED, RETRACTION_UNDONE, State, Transition};
 use crate::time::{Span, Timestamp};
 

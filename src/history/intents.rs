@@ -12,9 +12,7 @@ use super::encoding::Codec;
 use super::file::{self, HistoryOptions, rows};
 use super::identity::{Columns, Owner, terminal_row};
 use crate::ids::TerminalKey;
-use crate::record::Intent;
-use crate::record::Trouble;
-use crate::record::{FollowUpRecord, IntentId, IntentState, Kind, OperatorAction};
+use crate::record::{FollowUpRecord, Intent, IntentId, IntentState, Kind, OperatorAction, Trouble};
 use crate::time::{Span, Timestamp};
 
 /// [`IntentState::is_open`] as a condition, of intents after a number.

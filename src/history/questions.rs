@@ -10,18 +10,16 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::feeds::FollowedFile;
 use super::identity::stored_server;
 use super::reader::{Reader, RecordFilter};
-use super::totals::day_totals;
-use super::totals::{Grain, Period};
+use super::totals::{Grain, Period, day_totals};
 use crate::agent_record::{Said, Speaker};
 use crate::fleet::TerminalKey;
 use crate::process::RecordedTranscript;
 use crate::profile::{ProfileSet, Transcript, normalized};
-use crate::record::Trouble;
 use crate::record::question::{
     Answer, DayQuestion, HistoryAnswer, HistoryQuestion, QuestionKind, SessionFile, StoredScreen,
 };
 use crate::record::totals::{DayTotals, hours_of};
-use crate::record::{Body, Kind, PublicState, RecordId};
+use crate::record::{Body, Kind, PublicState, RecordId, Trouble};
 use crate::screen::PaneFacts;
 use crate::time::{Span, Timestamp};
 

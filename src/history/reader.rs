@@ -14,11 +14,11 @@ use super::identity::{Columns, LEASE, Owner, stored_server, terminal_row};
 use super::summary::{self, SUMMARY_LASTS, ServerSummary};
 use super::usage::{self, SessionUsage};
 use crate::fleet::{Fleet, Input, ServerId, TerminalKey};
-use crate::record::Trouble;
-use crate::record::timeline::Point;
-use crate::record::timeline::TimelineData;
-use crate::record::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransition};
-use crate::record::{Kind, OperatorAction, Sent, TaskRecord, TransitionDocument, read_summary};
+use crate::record::timeline::{Point, TimelineData};
+use crate::record::{
+    Body, Kind, OperatorAction, RecordId, ScreenId, Sent, Stored, StoredInput, StoredTransition, TaskRecord,
+    TransitionDocument, Trouble, read_summary,
+};
 use crate::screen::Screen;
 use crate::state::{KeptNote, LEFT, LEFT_UNWATCHED, Note, Summary, Transition};
 use crate::time::Timestamp;

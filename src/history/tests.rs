@@ -19,10 +19,9 @@ use crate::follow_up::MessageEvent;
 use crate::present::{document, sentence};
 use crate::record::timeline::Holder;
 use crate::record::{
-    self, Body, IntentId, IntentState, Kind, NamedEvent, OperatorAction, PublicState, Record, Sent, Stored,
-    StoredInput, StoredTransition, TaskRecord, TransitionRecord, What,
+    self, Body, Intent, IntentId, IntentState, Kind, NamedEvent, OperatorAction, PublicState, Record, Sent, Stored,
+    StoredInput, StoredTransition, TaskRecord, TransitionRecord, Trouble, What,
 };
-use crate::record::{Intent, Trouble};
 use crate::screen::Screen;
 use crate::state::{
     Availability, Change, Evidence, OperatorStatus, Phase, State, Summary, TerminalFacts, Transition, TurnResult,

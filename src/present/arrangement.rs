@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::columns::{ChosenColumns, ColumnLayout};
 use super::filter::{Filter, Unclear};
 use super::flags::Flags;
-use super::item::Item;
-use super::item::ItemCounts;
+use super::item::{Item, ItemCounts};
 use crate::fleet::{TerminalKey, View};
 use crate::state::FactName;
 use crate::status::Status;
@@ -302,8 +301,9 @@ impl Arrangement {
 
     /// The group that a terminal is shown in, if there are groups.
     pub fn group_of(&self, view: &View<'_>, key: &TerminalKey) -> Option<Group> {
-        let mut rows = if self.grouping == Grouping::None { Vec::new() } else { self.in_order(view, self.grouping) };
-        rows.iter().position(|(item, _)| item.key() == key).map(|at| rows.swap_remove(at).1)
+        let is_grouped = self.grouping != Grouping::None;
+        let rows = is_grouped.then(|| self.in_order(view, self.grouping))?;
+        rows.into_iter().find(|(item, _)| item.key() == key).map(|(_, group)| group)
     }
 
     /// Folds or unfolds a group.

@@ -15,7 +15,7 @@ pub struct Column {
     pub words: Words,
     width: Width,
     rank: Rank,
-    pub look: Look,
+    pub look: CellLook,
     /// What it says, in a few words.
     pub about: &'static str,
 }
@@ -65,7 +65,7 @@ enum Rank {
 
 /// How the dashboard draws a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum CellLook {
     Name,
     Agent,
     State,
@@ -100,52 +100,53 @@ impl Width {
 
 /// The columns, left to right. One more is one more line.
 pub const COLUMNS: [Column; 22] = [
-    column(NAME, Width::Fixed([10, 14, 20]), Rank::Stays, |it, _| it.id().to_owned(), Look::Name)
+    column(NAME, Width::Fixed([10, 14, 20]), Rank::Stays, |it, _| it.id().to_owned(), CellLook::Name)
         .about("its own name, or the one that you gave it"),
-    column(SERVER, fixed(14), Rank::Usual(2), |it, _| it.key().server.to_string(), Look::Quiet)
+    column(SERVER, fixed(14), Rank::Usual(2), |it, _| it.key().server.to_string(), CellLook::Quiet)
         .about("the tmux server or host that it is on"),
-    column("AGENT", Width::Fixed([8, 8, 15]), Rank::Usual(0), |it, _| it.agent(), Look::Agent)
+    column("AGENT", Width::Fixed([8, 8, 15]), Rank::Usual(0), |it, _| it.agent(), CellLook::Agent)
         .about("which agent it is, and its version"),
     // The longest word and `>59m`, and where there is room `>59m59`.
-    column(STATE, Width::Fixed([13, 15, 17]), Rank::Stays, |it, _| it.status().word().into_owned(), Look::State)
+    column(STATE, Width::Fixed([13, 15, 17]), Rank::Stays, |it, _| it.status().word().into_owned(), CellLook::State)
         .about("what it does or waits for, and for how long"),
-    column(SINCE, fixed(7), Rank::Chosen, |it, now| times::lasting(it.since(), now), Look::Quiet)
+    column(SINCE, fixed(7), Rank::Chosen, |it, now| times::lasting(it.since(), now), CellLook::Quiet)
         .about("for how long it has been in its state"),
-    column("LAST", Width::Fixed([7, 7, 8]), Rank::Usual(1), |it, _| it.last(), Look::Last)
+    column("LAST", Width::Fixed([7, 7, 8]), Rank::Usual(1), |it, _| it.last(), CellLook::Last)
         .about("how its last turn ended, and how long ago"),
-    column(STABLE, fixed(6), Rank::Usual(3), |it, _| it.stable().to_owned(), Look::Stable)
+    column(STABLE, fixed(6), Rank::Usual(3), |it, _| it.stable().to_owned(), CellLook::Stable)
         .about("for how long its screen has stood still"),
-    column("PHASE", fixed(7), Rank::Chosen, |it, _| it.phase(), Look::Quiet)
+    column("PHASE", fixed(7), Rank::Chosen, |it, _| it.phase(), CellLook::Quiet)
         .about("whether a turn goes on, whatever it needs"),
-    column("AVAILABLE", fixed(11), Rank::Chosen, |it, _| it.availability(), Look::Quiet)
+    column("AVAILABLE", fixed(11), Rank::Chosen, |it, _| it.availability(), CellLook::Quiet)
         .about("whether it can be watched and used"),
-    column("CONTEXT", fixed(9), Rank::Usual(4), |it, _| it.context_left(), Look::Context)
+    column("CONTEXT", fixed(9), Rank::Usual(4), |it, _| it.context_left(), CellLook::Context)
         .about("how much of its context is left"),
-    column("PLAN", fixed(6), Rank::Chosen, |it, _| it.fact(FactName::Plan), Look::Quiet)
+    column("PLAN", fixed(6), Rank::Chosen, |it, _| it.fact(FactName::Plan), CellLook::Quiet)
         .about("how much of its plan is done"),
-    column("MODEL", fixed(16), Rank::Usual(5), |it, _| it.fact(FactName::Model), Look::Quiet)
+    column("MODEL", fixed(16), Rank::Usual(5), |it, _| it.fact(FactName::Model), CellLook::Quiet)
         .about("the model that it uses"),
-    column("PLACE", fixed(16), Rank::Chosen, |it, _| it.place(), Look::Quiet).about("its session and window in tmux"),
-    column("COST", fixed(7), Rank::Chosen, |it, _| it.cost(), Look::Quiet).about("what its session has cost"),
-    column("TOKENS", fixed(7), Rank::Chosen, |it, _| it.tokens(), Look::Quiet)
+    column("PLACE", fixed(16), Rank::Chosen, |it, _| it.place(), CellLook::Quiet)
+        .about("its session and window in tmux"),
+    column("COST", fixed(7), Rank::Chosen, |it, _| it.cost(), CellLook::Quiet).about("what its session has cost"),
+    column("TOKENS", fixed(7), Rank::Chosen, |it, _| it.tokens(), CellLook::Quiet)
         .about("the tokens that its session has used"),
-    column("MODE", fixed(12), Rank::Chosen, |it, _| it.fact(FactName::PermissionMode), Look::Quiet)
+    column("MODE", fixed(12), Rank::Chosen, |it, _| it.fact(FactName::PermissionMode), CellLook::Quiet)
         .about("what it may do without a question"),
-    column("BRANCH", fixed(22), Rank::Usual(6), |it, _| it.branch(), Look::Quiet)
+    column("BRANCH", fixed(22), Rank::Usual(6), |it, _| it.branch(), CellLook::Quiet)
         .about("the git branch of its directory, and what differs"),
-    column("PROMPT", fixed(30), Rank::Chosen, |it, _| it.fact(FactName::LastPrompt), Look::Quiet)
+    column("PROMPT", fixed(30), Rank::Chosen, |it, _| it.fact(FactName::LastPrompt), CellLook::Quiet)
         .about("the last prompt that it got"),
-    column("PANE", fixed(12), Rank::Chosen, |it, _| it.pane(), Look::Quiet).about("its pane in tmux"),
-    column("LABEL", fixed(12), Rank::Chosen, |it, _| it.label().unwrap_or_default().to_owned(), Look::Quiet)
+    column("PANE", fixed(12), Rank::Chosen, |it, _| it.pane(), CellLook::Quiet).about("its pane in tmux"),
+    column("LABEL", fixed(12), Rank::Chosen, |it, _| it.label().unwrap_or_default().to_owned(), CellLook::Quiet)
         .about("the label that you gave it"),
-    column("COMMAND", fixed(24), Rank::Chosen, |it, _| it.command().to_owned(), Look::Quiet)
+    column("COMMAND", fixed(24), Rank::Chosen, |it, _| it.command().to_owned(), CellLook::Quiet)
         .about("the command that runs in its pane"),
-    column("WHAT", Width::Rest, Rank::Stays, |it, _| it.what(), Look::What).about("what it asks, does or has said"),
+    column("WHAT", Width::Rest, Rank::Stays, |it, _| it.what(), CellLook::What).about("what it asks, does or has said"),
 ];
 
 type Words = fn(Item<'_>, Timestamp) -> String;
 
-const fn column(title: &'static str, width: Width, rank: Rank, words: Words, look: Look) -> Column {
+const fn column(title: &'static str, width: Width, rank: Rank, words: Words, look: CellLook) -> Column {
     Column { title, words, width, rank, look, about: "" }
 }
 

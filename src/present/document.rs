@@ -3,13 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::sentence;
-use crate::record::Stored;
+use crate::record::{Stored, members};
 use crate::screen::harmless;
 
 /// A record as one line of `history --json`.
 pub fn of_record(record: &Stored) -> Value {
     let fixed = json!({ "at": record.at, "kind": record.body.kind(), "terminal": record.name, "state": null });
-    let mut line = members(fixed);
+    let mut line: Map<String, Value> = members(fixed).collect();
     for (name, value) in record.body.fields() {
         // The fixed fields win over what another version wrote.
         match name.as_str() {
@@ -22,11 +22,4 @@ pub fn of_record(record: &Stored) -> Value {
     let sentence = sentence.map(|sentence| harmless(&format!("{} {}", sentence.subject(&record.name), sentence.text)));
     line.insert("sentence".to_owned(), sentence.into());
     Value::Object(line)
-}
-
-fn members(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(members) => members,
-        _ => Map::new(),
-    }
 }

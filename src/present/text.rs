@@ -297,3 +297,6 @@ fn is_left_out(c: char) -> bool {
 fn is_mark(c: char) -> bool {
     c.width() == Some(0) && is_harmless(c) && !is_left_out(c) && stand_in(c).is_none()
 }
+
+#[cfg(test)]
+mod tests;

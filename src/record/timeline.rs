@@ -17,7 +17,7 @@ words! {
 pub const BEAT: Span = Span::from_secs(10);
 /// Two watches no further apart than this are one: another process took over from a killed one, whose last sign was some
 /// time before.
-pub const SEAM: Span = BEAT;
+const SEAM: Span = BEAT;
 
 impl Holder {
     /// Who has the turn in a state: the agent that works, the operator that it waits for, the operator for whom it is

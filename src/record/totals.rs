@@ -84,7 +84,7 @@ impl Totals {
 }
 
 /// Adds known values; the sum of unknown ones stays unknown.
-pub fn add_known<T: Copy>(sum: &mut Option<T>, more: Option<T>, add: impl FnOnce(T, T) -> T) {
+fn add_known<T: Copy>(sum: &mut Option<T>, more: Option<T>, add: impl FnOnce(T, T) -> T) {
     if let Some(more) = more {
         *sum = Some(sum.map_or(more, |sum| add(sum, more)));
     }

@@ -8,7 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::steps::{StepLimits, not_taken, unverified};
 use crate::dialog::{Dialog, Manner, Press, Verdict};
-use crate::operation::{Key, Outcome, PasteText, Refusal, Reply};
+use crate::operation::{Key, Obstacle, Outcome, PasteText, Refusal, Reply};
 use crate::time::Span;
 
 /// Why an answer was not taken where the agent's cursor did not follow the keys.
@@ -139,7 +139,7 @@ impl<'a> Answering<'a> {
     pub(super) fn saw(&mut self, poll: &DialogFrame, now: Span) -> AnswerStep {
         if now.as_millis() >= self.limits.reaction.as_millis().saturating_mul(LONGEST) {
             if self.stage == AnswerStage::First {
-                return AnswerStep::End(Refusal::Obstacle(crate::operation::Obstacle::Changed).into());
+                return AnswerStep::End(Refusal::Obstacle(Obstacle::Changed).into());
             }
             return AnswerStep::End(unverified("the dialog comes and goes"));
         }
@@ -204,7 +204,7 @@ impl<'a> Answering<'a> {
 
     /// The outcome when a poll or a delivery fails.
     pub(super) fn stopped(&self, refusal: Refusal) -> Outcome {
-        let gone = matches!(refusal, Refusal::Obstacle(crate::operation::Obstacle::Gone) | Refusal::AgentGone { .. });
+        let gone = matches!(refusal, Refusal::Obstacle(Obstacle::Gone) | Refusal::AgentGone { .. });
         let unheard = matches!(&refusal, Refusal::Tmux { is_no_server: false, .. });
         match self.stage {
             // tmux may have done it and not been able to say so.

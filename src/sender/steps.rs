@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::hash::fast_of;
-use crate::operation::{Outcome, Refusal, When};
+use crate::operation::{Obstacle, Outcome, Refusal, When};
 use crate::profile::{Classification, Composed, Submitted};
 use crate::screen::{PaneFacts, Row, Screen};
 use crate::state::{AssessedAvailability, InputMode, Phase, Surface, Tri, UiContext};
@@ -120,7 +120,7 @@ impl PromptFrame {
     /// Why nothing must be sent now.
     fn check(&self, when: When) -> Result<(), Refusal> {
         if self.dead {
-            return Err(Refusal::Obstacle(crate::operation::Obstacle::Dead));
+            return Err(Refusal::Obstacle(Obstacle::Dead));
         }
         let hindrance = match self.read.as_ref().filter(|read| read.supported) {
             Some(read) => Hindrance::at_prompt(self.dialog, read.modal, read.context, read.phase, &read.surface),
@@ -287,7 +287,7 @@ impl<'a> Steps<'a> {
     /// Takes in that nothing was delivered, as the terminal had changed: it is captured again. That it
     /// never stands still is reported like any other obstacle.
     pub(super) fn undelivered(&mut self, now: Span) -> Step {
-        let changed = || Refusal::Obstacle(crate::operation::Obstacle::Changed);
+        let changed = || Refusal::Obstacle(Obstacle::Changed);
         let is_over = |since: Span, limit: Span| now.less(since) >= limit;
         match std::mem::replace(&mut self.stage, PromptStage::Calming(Calming::default())) {
             PromptStage::ToPaste(pasting) if pasting.parts == 0 && !is_over(pasting.at, self.limits.calm) => {
@@ -318,7 +318,7 @@ impl<'a> Steps<'a> {
     /// The outcome when a poll or a delivery fails.
     pub(super) fn stopped(&self, refusal: Refusal) -> Outcome {
         let unheard = matches!(&refusal, Refusal::Tmux { is_no_server: false, .. });
-        let gone = matches!(&refusal, Refusal::Obstacle(crate::operation::Obstacle::Gone));
+        let gone = matches!(&refusal, Refusal::Obstacle(Obstacle::Gone));
         if let Refusal::AgentGone { command, .. } | Refusal::NoAgent { command } = &refusal
             && let Some(why) = self.usurped(command)
         {

@@ -9,8 +9,7 @@ use super::{
     OverlayPlace, Pen, Topic, find_live_task, frame, preview, text,
 };
 use crate::fleet::{TerminalKey, View};
-use crate::operation::{Act, Privacy, Recipient};
-use crate::operation::{Key, UnknownKey};
+use crate::operation::{Act, Key, Privacy, Recipient, UnknownKey};
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Span, Timestamp};
@@ -126,14 +125,14 @@ impl Overlay for TaskAnswer {
         self.is_enough = Some(false);
         let item = Item::find(view, &self.key);
         let cells = usize::from(area.width.saturating_sub(4));
-        let wanted = item.map_or(0, preview::height) + text::wrapped(&self.prompt, cells, ASKED).len() + FRAME;
-        let height = u16::try_from(wanted).unwrap_or(u16::MAX).saturating_add(BELOW);
+        let asked = text::wrapped(&self.prompt, cells, ASKED);
+        let rows = u16::try_from(asked.len()).unwrap_or(u16::MAX).saturating_add(BELOW);
+        let above = u16::try_from(item.map_or(0, preview::height) + FRAME).unwrap_or(u16::MAX);
+        let height = above.saturating_add(rows);
         let Some(inner) = frame::boxed(canvas, buffer, area, (area.width, height), &title) else {
             return HitMap::default();
         };
-        let asked = text::wrapped(&self.prompt, cells, ASKED);
         let is_whole = text::wrapped(&self.prompt, cells, usize::MAX).len() == asked.len();
-        let rows = u16::try_from(asked.len()).unwrap_or(u16::MAX).saturating_add(BELOW);
         self.is_enough = Some(is_whole && rows <= inner.height);
         if !canvas.covered {
             self.pause.is_shown(canvas.now);

@@ -28,8 +28,7 @@ use super::{
 };
 use crate::dialog::{self, TextEntry};
 use crate::fleet::{Terminal, View};
-use crate::operation::PasteText;
-use crate::operation::{Act, Asked, Operation, Outcome, Recipient, Reply};
+use crate::operation::{Act, Asked, Operation, Outcome, PasteText, Recipient, Reply};
 use crate::status::Status;
 use crate::time::Timestamp;
 

@@ -10,8 +10,7 @@ use super::{Action, Canvas, Context, Item, Pen, text, times};
 use crate::fleet::{ServerHealth, ServerView, View};
 use crate::present::arrangement::Sort;
 use crate::present::item::ItemCounts;
-use crate::state::Problem;
-use crate::state::Since;
+use crate::state::{Problem, Since};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 

@@ -14,8 +14,7 @@ use super::request::Decision;
 use super::{Action, Context, Copied, Filter, Flow, Keymap, OverlayContext, Request, Theme, text, times};
 use crate::fleet::{DeclaredBy, ServerHealth, ServerView, SessionView, Terminal, TerminalKey, View};
 use crate::present::arrangement::{Grouping, Sort};
-use crate::record::Intent;
-use crate::record::{IntentId, IntentState};
+use crate::record::{Intent, IntentId, IntentState};
 
 /// Other words by which people look for a theme, also as they spell its name.
 const THEME_SYNONYMS: &[(&str, &str)] = &[

@@ -87,7 +87,7 @@ pub struct Waiting {
 pub struct BroadcastDraft {
     text: String,
     /// Whom it was sent to and who has not taken it; those who could not get it at all stay here.
-    pub missing: BTreeSet<TerminalKey>,
+    missing: BTreeSet<TerminalKey>,
 }
 
 impl BroadcastDraft {
@@ -103,6 +103,11 @@ impl BroadcastDraft {
             self.missing.clear();
         }
         Some(before)
+    }
+
+    /// Takes note of whom it is sent to.
+    pub fn is_sent_to(&mut self, keys: &[TerminalKey]) {
+        self.missing = keys.iter().cloned().collect();
     }
 
     /// Takes note that a terminal took a prompt. As long as somebody did not get it, the text is worth keeping.

@@ -74,9 +74,7 @@ pub fn staleness(canvas: &Canvas<'_>, item: Item<'_>) -> Option<String> {
 pub fn height(item: Item<'_>) -> usize {
     let shown = match (item.terminal().and_then(Terminal::screen), item) {
         (Some(screen), _) => screen.last_row().map_or(1, |last| last + 1),
-        (None, Item::Task(task)) => {
-            task.preview().lines().iter().rposition(|line| !line.trim().is_empty()).map_or(1, |it| it + 1)
-        }
+        (None, Item::Task(task)) => printed(task.preview().lines()).max(1),
         (None, Item::Terminal(_)) => 1,
     };
     1 + shown + usize::from(item.trouble().is_some())
@@ -108,10 +106,15 @@ pub fn draw_inside(canvas: &Canvas<'_>, buffer: &mut Buffer, mut area: Rect, ite
     }
 }
 
+/// How many lines of what a task printed there are, down to the last one with anything in it.
+fn printed(lines: &[String]) -> usize {
+    lines.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |last| last + 1)
+}
+
 /// Draws the last lines that a task printed.
 fn draw_lines(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, lines: &[String]) {
     let parts = &canvas.theme.parts;
-    let end = lines.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |last| last + 1);
+    let end = printed(lines);
     let from = end.saturating_sub(usize::from(area.height));
     for (row, line) in (0..).zip(&lines[from..end]) {
         Pen::new(buffer, area, row).text(line, parts.text);

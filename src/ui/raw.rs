@@ -14,8 +14,7 @@ use super::{
 };
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::operation::Key;
-use crate::operation::{Act, Privacy, Recipient};
+use crate::operation::{Act, Key, Privacy, Recipient};
 use crate::screen::{Row, Screen, is_harmless};
 use crate::status::Status;
 use crate::task::Task;

@@ -9,7 +9,7 @@ use ratatui::prelude::{Buffer, Modifier, Rect, Style};
 
 use super::signs::{MARKED, MUTED, PINNED};
 use super::{Canvas, Flags, Item, Pen, RowKey, TableRow, Viewport, text};
-use crate::present::columns::{ColumnLayout, GAP, Look, MARK, NAME};
+use crate::present::columns::{CellLook, ColumnLayout, GAP, MARK, NAME};
 use crate::state::AgentFacts;
 use crate::status::Status;
 use cell::{Cell, begin_line};
@@ -161,16 +161,16 @@ pub fn has_bar(item: Item<'_>, flags: &Flags) -> bool {
     item.status().needs_operator() && !flags.is_muted(item)
 }
 
-fn draw_cell(look: Look, cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
+fn draw_cell(look: CellLook, cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
     let draw = match look {
-        Look::Name => name,
-        Look::Agent => agent,
-        Look::State => standing::state_for,
-        Look::Last => standing::last,
-        Look::Stable => standing::stable,
-        Look::Context => context,
-        Look::What => what::draw,
-        Look::Quiet => quiet,
+        CellLook::Name => name,
+        CellLook::Agent => agent,
+        CellLook::State => standing::state_for,
+        CellLook::Last => standing::last,
+        CellLook::Stable => standing::stable,
+        CellLook::Context => context,
+        CellLook::What => what::draw,
+        CellLook::Quiet => quiet,
     };
     draw(cell, pen, cells, words);
 }

@@ -23,8 +23,9 @@ use crate::engine::Engine;
 use crate::fleet::Terminal;
 use crate::hash::hexadecimal;
 use crate::history::{HttpRequest, HttpRequests, Intents, Owner, RequestProgress};
-use crate::operation::{Act, Asked, Operation, Outcome, Privacy, Producer, Recipient, Refusal, When, interrupt};
-use crate::operation::{Key, Obstacle, PasteText};
+use crate::operation::{
+    Act, Asked, Key, Obstacle, Operation, Outcome, PasteText, Privacy, Producer, Recipient, Refusal, When, interrupt,
+};
 use crate::present::item::Item;
 use crate::record::Trouble;
 use crate::sender::Gate;

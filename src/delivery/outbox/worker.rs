@@ -24,8 +24,7 @@ use crate::history::{Intents, Owner, Stopped};
 use crate::ids::TerminalKey;
 use crate::operation::{Act, Operation, Outcome, Recipient, Refusal, When};
 use crate::private::HeldLock;
-use crate::record::{Intent, Trouble};
-use crate::record::{IntentId, IntentState};
+use crate::record::{Intent, IntentId, IntentState, Trouble};
 use crate::time::{Span, Timestamp};
 
 /// How often the store is checked for messages that other processes queued or left behind.

@@ -328,7 +328,7 @@ fn an_option_that_only_escape_chooses_gets_that_and_no_enter() {
 
 #[test]
 fn what_was_not_pressed_is_refused_and_not_unverified() {
-    let obstacle = || Refusal::Obstacle(crate::operation::Obstacle::InMode);
+    let obstacle = || Refusal::Obstacle(Obstacle::InMode);
     for (seen, reply) in [(numbers(0), Reply::Option(2)), (rows(0), Reply::Option(2)), (numbers(0), Reply::Option(0))] {
         let mut answering = Answering::new(&seen, &reply, StepLimits::default());
         let frame = DialogFrame { dialog: Some(seen.clone()), after: After::AnotherDialog };

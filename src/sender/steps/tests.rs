@@ -205,7 +205,7 @@ fn what_changed_before_it_was_delivered_is_captured_again() {
     let mut steps = Steps::new(HELLO, When::Now, StepLimits::default());
     steps.saw(ready(), at(0));
     steps.saw(ready(), at(300));
-    assert_eq!(steps.undelivered(at(4000)), Step::End(Refusal::Obstacle(crate::operation::Obstacle::Changed).into()));
+    assert_eq!(steps.undelivered(at(4000)), Step::End(Refusal::Obstacle(Obstacle::Changed).into()));
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn nothing_is_sent_where_it_would_do_harm() {
     assert_eq!(refused(seen(1, |read| read.phase = Phase::Unknown)), Refusal::Hindrance(Hindrance::NotReady));
     assert_eq!(refused(seen(1, |read| read.supported = false)), Refusal::Hindrance(Hindrance::NotReady));
     assert_eq!(refused(PromptFrame { read: None, ..ready() }), Refusal::Hindrance(Hindrance::NoProfile));
-    assert_eq!(refused(PromptFrame { dead: true, ..ready() }), Refusal::Obstacle(crate::operation::Obstacle::Dead));
+    assert_eq!(refused(PromptFrame { dead: true, ..ready() }), Refusal::Obstacle(Obstacle::Dead));
 }
 
 #[test]
@@ -431,14 +431,14 @@ fn a_tmux_that_does_not_answer_may_have_pressed_enter() {
     assert!(matches!(steps.stopped(unheard()), Outcome::NotTaken { .. }), "Enter was certainly not pressed");
     steps.saw(pasted(), at(500));
     assert!(matches!(steps.stopped(unheard()), Outcome::Unverified { .. }), "at Enter");
-    let blocked = Refusal::Obstacle(crate::operation::Obstacle::InMode);
+    let blocked = Refusal::Obstacle(Obstacle::InMode);
     assert!(matches!(steps.stopped(blocked), Outcome::NotTaken { .. }), "tmux said no");
 }
 
 #[test]
 fn a_failure_before_the_paste_is_a_refusal_and_after_it_is_not() {
     let mut steps = Steps::new(HELLO, When::Now, StepLimits::default());
-    let gone = || Refusal::Obstacle(crate::operation::Obstacle::Gone);
+    let gone = || Refusal::Obstacle(Obstacle::Gone);
     assert_eq!(steps.stopped(gone()), Outcome::Refused(gone()));
     steps.saw(ready(), Span::ZERO);
     assert_eq!(steps.saw(ready(), Span::from_millis(300)), Step::Paste { part: 0 });

@@ -10,7 +10,7 @@ pub struct Viewport {
     /// The highest top that still shows something new, as of the last frame.
     most: usize,
     /// How much the last frame had room for.
-    pub page: usize,
+    page: usize,
     /// Whether it goes along with the end of something that grows, once that is in view.
     follows: bool,
 }
