@@ -13,6 +13,7 @@
 #   twice   takes the next prompt with the second Enter only
 #   deaf    never takes a prompt again
 #   nap N   works for so many seconds
+#   undo    works, and takes the prompt back as if it had never been sent
 #   exit    ends
 #   leave   opens a dialog of which one option ends it, and leaves it on the screen
 #   clock   draws a clock into the first row from then on
@@ -131,6 +132,7 @@ while IFS= read -r -e -p '❯ ' line; do
             echo "working"
             sleep "${line#nap }"
             printf '\033[1A\033[J● heard %s\n' "$line" ;;
+        undo) echo "working"; sleep 1; printf '\033[3A\033[J' ;;
         clock) { i=0; while printf '\0337\033[1;1H%s ticks\033[K\0338' "$((i++))"; do sleep 0.03; done; } & ;;
         exit) exit ;;
         leave)
