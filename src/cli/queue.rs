@@ -9,7 +9,7 @@ use super::failure::{BadValue, completed, nothing};
 use super::list::{aligned, cell};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::clock;
-use crate::history::{Decided, Intents, Owner};
+use crate::history::{Decided, Intents};
 use crate::record::{Intent, IntentId, IntentState, Trouble};
 use crate::time::Timestamp;
 
@@ -68,7 +68,7 @@ pub fn run(args: &QueueArgs, options: &GlobalOptions) -> Done {
         };
     }
     let unusable = |trouble: Trouble| super::history::unusable(&path, &trouble);
-    let mut intents = Intents::open(&path, Owner::of_process(now), now).map_err(unusable)?;
+    let mut intents = Intents::open(&path, now).map_err(unusable)?;
     match command {
         QueueCommand::List => list(&intents.open_matters().map_err(unusable)?, args.json, now),
         QueueCommand::Resend { numbers } => each(args, numbers, |id| intents.resend(id, now).map_err(unusable)),

@@ -277,9 +277,7 @@ impl Served {
     /// Queues a prompt until its agent is ready.
     async fn queue(&self, to: Recipient, by: &Producer, text: String) -> Result<HttpReply, HttpReply> {
         let by = by.to_string();
-        let post = move |path: &_, owner, now| {
-            Intents::open(path, owner, now)?.post((&to.key, &to.name), (&text, Some(&by)), now)
-        };
+        let post = move |path: &_, _, now| Intents::open(path, now)?.post((&to.key, &to.name), (&text, Some(&by)), now);
         let number = self.in_store(post).await?;
         Ok(HttpReply { status: StatusCode::ACCEPTED, fields: Map::new() }
             .with("outcome", "queued")

@@ -4,6 +4,7 @@
 #   instead opens a dialog that asks once more when it is refused
 #   menu    opens a dialog in which a mark is moved with the arrows
 #   trust   opens a dialog that does not hear numbers
+#   start   opens a dialog as an agent does that starts, and is busy after it
 #   chain   opens a dialog, and when that is answered the same one again
 #   tick    opens a dialog in which options are ticked and handed in, and reviewed then
 #   type    opens a dialog with a row to type in
@@ -69,6 +70,12 @@ while IFS= read -r -e -p '❯ ' line; do
             printf 'Allow this?\n> 1. Trust\n  2. Back\n'
             while IFS= read -r -s -n 1 answer && [ "$answer" ]; do :; done
             printf '\033[3A\033[J● trusted\n' ;;
+        start)
+            printf 'Allow the start?\n> 1. Yes\n  2. No\n'
+            IFS= read -r -s -n 1 answer
+            printf '\033[3A\033[Jworking\n'
+            sleep 0.4
+            printf '\033[1A\033[J● started\n' ;;
         chain)
             for n in first second; do
                 printf 'Allow this?\n> 1. Yes\n  2. No\n'

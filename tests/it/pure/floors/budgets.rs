@@ -11,7 +11,7 @@ use super::Source;
 const BUDGETS: &[(&str, usize)] = &[
     ("ui", 12_090),
     ("cli", 8_590),
-    ("history", 3_570),
+    ("history", 3_390),
     ("tracker", 2_880),
     ("profile", 2_860),
     ("tmux", 2_820),
