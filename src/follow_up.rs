@@ -14,7 +14,7 @@ use crate::notify::{Occasion, statement};
 use crate::pattern::{Pattern, filled};
 use crate::screen::harmless;
 use crate::state::{Availability, LEFT_UNWATCHED, State, TurnResult};
-use crate::task::{Preview, TaskEvent};
+use crate::task::{Happening, Preview, TaskEvent, TaskFields};
 use crate::time::{Span, Timestamp};
 
 /// Useful lines of a task's output that a message shows (SPEC §9).
@@ -26,7 +26,7 @@ const IN_FULL: usize = 20;
 /// How long what an agent shows must stand before it is told: a dialog may be half drawn, a success premature.
 const HOLD: Span = Span::from_secs(1);
 /// How long what happened is news. Who takes over tells what its predecessor saw and could not queue.
-const NEWS: Span = Span::from_secs(60);
+pub const NEWS: Span = Span::from_secs(60);
 
 /// One `[[follow_up]]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,37 +108,46 @@ impl FollowUpEvent {
         Self { source: source.to_owned(), occasion, has_failed: false, at, key, text: line(text), output: Vec::new() }
     }
 
-    /// What happened to a task.
-    pub fn of_task(event: &TaskEvent) -> Self {
-        let TaskEvent { key, id, at, happening, state, .. } = event;
-        let text = format!("task {id} ({}) {}", state.window_id, happening.text());
-        let output = Preview::of_lines(&state.preview).useful(OUTPUT_LINES).into_iter().map(line).collect();
+    /// What happened to a task whose public fields are these since.
+    pub fn of_task(key: &TerminalKey, source: &str, at: Timestamp, happening: &Happening, task: &TaskFields) -> Self {
+        let text = format!("task {source} ({}) {}", task.window_id, happening.text());
+        let output = Preview::of_lines(&task.preview).useful(OUTPUT_LINES).into_iter().map(line).collect();
         let has_failed = happening.is_failure();
-        Self { output, has_failed, ..Self::new(key, id, Occasion::of_task(happening), *at, &text) }
+        Self { output, has_failed, ..Self::new(key, source, Occasion::of_task(happening), at, &text) }
     }
 
-    /// What the state of an agent that is watched since a time says that happened within [`NEWS`]: how its last turn ended, and
-    /// what it needs. What nobody saw happen is no news.
-    fn of_agent(key: &TerminalKey, state: &State, watched: Timestamp, now: Timestamp) -> Vec<Self> {
-        let is_news = |at: &Timestamp| *at <= now && now.since(*at) < NEWS;
-        let turn = &state.last_turn;
-        let result = match turn.result {
-            TurnResult::Success => Some(Occasion::Finished),
-            TurnResult::KnownFailure => Some(Occasion::Failed),
-            TurnResult::Interrupted => Some(Occasion::Interrupted),
-            TurnResult::None => None,
+    /// How an agent's last turn ended.
+    pub fn of_end(key: &TerminalKey, state: &State) -> Option<Self> {
+        let occasion = match state.last_turn.result {
+            TurnResult::Success => Occasion::Finished,
+            TurnResult::KnownFailure => Occasion::Failed,
+            TurnResult::Interrupted => Occasion::Interrupted,
+            TurnResult::None => return None,
         };
-        let ended = turn.at.filter(|at| (turn.began.is_some() || *at > watched) && is_news(at));
-        let began =
-            (!state.attention.is_about_the_past() && state.since_exact && is_news(&state.since)).then_some(state.since);
-        let needs = began.and_then(|at| Some((Occasion::of_state(state)?, at)));
-        let event =
-            |(occasion, at)| Self::new(key, &state.terminal.id, occasion, at, &statement(state, None, occasion));
-        result.zip(ended).into_iter().chain(needs).map(event).collect()
+        let statement = statement(state, None, occasion);
+        Some(Self::new(key, &state.terminal.id, occasion, state.last_turn.at?, &statement))
+    }
+
+    /// What an agent needs since a time that was seen.
+    fn of_need(key: &TerminalKey, state: &State) -> Option<Self> {
+        let occasion = Occasion::of_state(state)?;
+        let is_seen = !state.attention.is_about_the_past() && state.since_exact;
+        let event = || Self::new(key, &state.terminal.id, occasion, state.since, &statement(state, None, occasion));
+        is_seen.then(event)
+    }
+
+    /// What the state of an agent that is watched since a time says that happened lately. What nobody saw happen is no news.
+    fn of_agent(key: &TerminalKey, state: &State, watched: Timestamp, now: Timestamp) -> impl Iterator<Item = Self> {
+        let is_news = move |at: Timestamp| at <= now && now.since(at) < NEWS;
+        let turn = &state.last_turn;
+        let is_seen = turn.at.is_some_and(|at| is_news(at) && (turn.began.is_some() || at > watched));
+        let end = is_seen.then(|| Self::of_end(key, state)).flatten();
+        let need = is_news(state.since).then(|| Self::of_need(key, state)).flatten();
+        end.into_iter().chain(need)
     }
 
     /// An agent was gone at the next poll.
-    fn of_lost(key: &TerminalKey, source: &str, at: Timestamp) -> Self {
+    pub fn of_lost(key: &TerminalKey, source: &str, at: Timestamp) -> Self {
         Self::new(key, source, Occasion::Gone, at, &format!("{source} is gone, its end was not watched"))
     }
 }
@@ -167,7 +176,9 @@ impl RecentEvents {
     pub fn note(&mut self, effect: &Effect) {
         match effect {
             Effect::Tasks(batch) => {
-                let event = |event| (batch.server.clone(), FollowUpEvent::of_task(event));
+                let event = |TaskEvent { key, id, at, happening, state, .. }: &TaskEvent| {
+                    (batch.server.clone(), FollowUpEvent::of_task(key, id, *at, happening, state))
+                };
                 self.happened.extend(batch.events.iter().map(event));
             }
             Effect::Left(left) if left.transition.note.as_deref() == Some(LEFT_UNWATCHED) => {

@@ -28,8 +28,8 @@ pub(super) use worker::open;
 pub(super) enum OutboxOrder {
     /// Queues events for agents.
     Queue(Vec<Wanted>),
-    /// Whether this process acts for a server, by [`ServerId::word`].
-    Lead(String, Option<HeldLock>),
+    /// Whether this process acts for a server, by [`ServerId::word`], and by which rules it begins.
+    Lead(String, Option<HeldLock>, Vec<FollowUpRule>),
     /// The agents for which something waits, as they are now.
     FleetSnapshot(FleetSnapshot),
     /// Whether this text, with this number of events, may be sent now.
@@ -141,7 +141,7 @@ impl Outbox {
 
     /// Acts for a server as long as the lead holds, or no longer.
     pub(super) fn lead(&self, server: &ServerId, held: Option<HeldLock>) {
-        self.order(OutboxOrder::Lead(server.word(), held));
+        self.order(OutboxOrder::Lead(server.word(), held, self.rules.clone()));
     }
 
     /// Queues what agents are to be told of the servers that this process leads, and captures those for which something waits.

@@ -16,12 +16,13 @@ use tokio::sync::{oneshot, watch};
 use super::{Attempt, FleetSnapshot, Outbox, OutboxOrder, OutboxSettings, WaitingTargets, producer};
 use crate::clock;
 use crate::delivery::trouble::{DeliveryEvent, Troubles};
-use crate::follow_up::{self, FollowUpRule, Posture, Wanted};
-use crate::history::Intents;
+use crate::follow_up::{self, FollowUpEvent, FollowUpRule, Posture, Wanted};
+use crate::history::{Intents, Reader, RecordFilter};
 use crate::ids::TerminalKey;
 use crate::operation::{Act, Operation, Outcome, Recipient, Refusal, When};
 use crate::private::HeldLock;
-use crate::record::{Intent, IntentId, IntentState, Trouble};
+use crate::record::{Body, Intent, IntentId, IntentState, Kind, Stored, Trouble};
+use crate::state::LEFT_UNWATCHED;
 use crate::time::{Span, Timestamp};
 
 /// How often the store is checked for messages that other processes queued or left behind.
@@ -68,6 +69,8 @@ pub(super) struct Worker {
     /// The servers for which this process acts, by their words.
     leads: HashMap<String, HeldLock>,
     snapshot: FleetSnapshot,
+    /// Servers that this process leads since a moment, and the rules: its predecessor may have left something unqueued.
+    catch_up: Vec<(String, Vec<FollowUpRule>)>,
     /// Events that are still to be queued, in order.
     events: Vec<Wanted>,
     /// Since when a message is on its way that this process does not send.
@@ -112,6 +115,7 @@ impl Worker {
             intents: None,
             leads: HashMap::new(),
             snapshot: FleetSnapshot::default(),
+            catch_up: Vec::new(),
             events: Vec::new(),
             abandoned: HashMap::new(),
             sending: HashMap::new(),
@@ -154,8 +158,11 @@ impl Worker {
         let now = clock::now();
         match order {
             OutboxOrder::Queue(events) => self.events.extend(events),
-            OutboxOrder::Lead(server, Some(held)) => drop(self.leads.insert(server, held)),
-            OutboxOrder::Lead(server, None) => drop(self.leads.remove(&server)),
+            OutboxOrder::Lead(server, Some(held), rules) => {
+                self.catch_up.push((server.clone(), rules));
+                self.leads.insert(server, held);
+            }
+            OutboxOrder::Lead(server, None, _) => drop(self.leads.remove(&server)),
             OutboxOrder::FleetSnapshot(snapshot) => self.snapshot = snapshot,
             OutboxOrder::MaySend { id, text, events, answer } => {
                 let to = self.sending.get(&id).map(|sending| sending.to.server.word());
@@ -177,8 +184,20 @@ impl Worker {
         self.leads.get(server).is_some_and(HeldLock::holds)
     }
 
-    /// Queues events. What cannot be written now is kept.
+    /// Queues events, and what the leader before has recorded lately. What cannot be written now is kept.
     fn queue(&mut self, now: Timestamp) -> Result<(), Trouble> {
+        while let Some((server, rules)) = self.catch_up.last() {
+            if !rules.is_empty() {
+                let kinds = vec![Kind::Transition, Kind::TaskEvent];
+                let since = Some(now - follow_up::NEWS);
+                let mut recent =
+                    Reader::open(&self.path)?.records(&RecordFilter { since, kinds, ..Default::default() })?;
+                recent.retain(|record| record.key.as_ref().is_some_and(|key| key.server.word() == *server));
+                let events = recorded(&recent);
+                self.events.extend(events.iter().flat_map(|event| follow_up::wanted(rules, event)));
+            }
+            self.catch_up.pop();
+        }
         while let Some(wanted) = self.events.first().cloned() {
             self.open(now)?.queue(&wanted, now)?;
             self.events.remove(0);
@@ -414,6 +433,30 @@ impl Worker {
             }
         }
     }
+}
+
+/// What is to be told of records, oldest first. Of dialogs it is not known whether they stood for a moment.
+fn recorded(records: &[Stored]) -> Vec<FollowUpEvent> {
+    let ended = |record: &Stored| record.body.agent().and_then(|state| state.last_turn.at);
+    let is_taken_back = |key: &TerminalKey, at: Timestamp| {
+        records.iter().any(|other| {
+            other.key.as_ref() == Some(key) && other.at > at && ended(other).is_none_or(|ended| ended < at)
+        })
+    };
+    let event = |record: &Stored| {
+        let key = record.key.as_ref()?;
+        match &record.body {
+            Body::TaskEvent(task) => {
+                Some(FollowUpEvent::of_task(key, &record.name, record.at, &task.happening, &task.state))
+            }
+            Body::Transition(transition) if transition.transition.note.as_deref() == Some(LEFT_UNWATCHED) => {
+                Some(FollowUpEvent::of_lost(key, &record.name, record.at))
+            }
+            body => FollowUpEvent::of_end(key, body.agent()?)
+                .filter(|event| event.at == record.at && !is_taken_back(key, event.at)),
+        }
+    };
+    records.iter().filter_map(event).collect()
 }
 
 fn unclear(intent: &Intent, why: &str) -> String {
