@@ -1,13 +1,71 @@
-//! What the operator says of rows: pinned, muted.
+//! What the operator says of rows: marked, pinned, muted, named, labelled.
 
+use super::group::{Group, never};
 use crate::fleet::View;
+use crate::state::NotePart;
 use crate::status::Status;
-use crate::ui::{Action, Flags, Item, Request, Topic, Ui};
+use crate::ui::note::NoteBar;
+use crate::ui::{Action, Flags, Item, Request, RowKey, Topic, Ui};
+
+pub(super) const GROUP: Group = Group {
+    actions: &[Action::Mark, Action::MarkAll, Action::Pin, Action::Mute, Action::Rename, Action::Label],
+    why_not: never,
+    perform,
+};
+
+fn perform(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
+    match action {
+        Action::Mark => ui.mark(view),
+        Action::MarkAll => {
+            let arrangement = &mut ui.memory.arrangement;
+            let shown: Vec<Item<'_>> = arrangement.shown(view).collect();
+            arrangement.flags.mark(shown);
+        }
+        Action::Pin | Action::Mute => return ui.flag(action, view),
+        _ => ui.note(action, view),
+    }
+    Vec::new()
+}
 
 impl Ui {
+    /// Marks the selected terminal and goes on to the next row, so that several are marked by one key; on the head of a
+    /// group it marks the group.
+    fn mark(&mut self, view: &View<'_>) {
+        self.drawn.rows.clear();
+        let arrangement = &mut self.memory.arrangement;
+        match self.cursor.row() {
+            Some(RowKey::Head(group)) => {
+                let members = arrangement.members(view, group);
+                if members.iter().all(|member| arrangement.flags.is_marked(*member)) {
+                    members.into_iter().for_each(|member| arrangement.flags.toggle_mark(member));
+                } else {
+                    arrangement.flags.mark(members);
+                }
+            }
+            Some(RowKey::Terminal(_)) => {
+                if let Some(item) = self.selected(view) {
+                    self.memory.arrangement.flags.toggle_mark(item);
+                }
+                self.step(1, view);
+            }
+            None => {}
+        }
+    }
+
+    /// Opens the line in which a terminal is named, or several are labelled.
+    fn note(&mut self, action: Action, view: &View<'_>) {
+        let (part, items) = match action {
+            Action::Label => (NotePart::Label, self.acted_on_together(view)),
+            _ => (NotePart::Name, self.acted_on(view).into_iter().collect()),
+        };
+        if let Some(bar) = NoteBar::new(part, &items) {
+            self.open(bar);
+        }
+    }
+
     /// Pins or mutes the selected terminal or all that are marked, or takes that back where it holds for all of them. What
     /// is pinned goes to its place at once, and the cursor with it; what is muted, not before the cursor leaves it.
-    pub(super) fn flag(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
+    fn flag(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
         let items = self.acted_on_together(view);
         let Some(first) = items.first() else { return Vec::new() };
         let flags = &mut self.memory.arrangement.flags;
