@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use super::failure::seconds;
 use super::history::{find, on_servers};
 use super::survey::{Survey, Watched};
-use super::target::{Purpose, unwatched};
-use super::{Done, Failure, GlobalOptions, output, target};
+use super::target::Purpose;
+use super::unwatched::unwatched;
+use super::{Done, Failure, GlobalOptions, console, output, target};
 use crate::fleet::{
     Fleet, RuleSelection, ServerHealth, ServerView, Terminal, TerminalKey, Why, answer_of_ended, no_record,
 };
@@ -94,7 +95,7 @@ pub async fn run(args: &ExplainArgs, options: &GlobalOptions) -> Done {
     let meant = match survey.meant(&args.target, Purpose::Reading) {
         Ok(meant) => meant,
         Err(unknown) => {
-            let pane = unwatched(&args.target, &watched, &survey.fleet).await;
+            let pane = unwatched(&args.target, &watched.settings, &survey.fleet).await;
             let is_its = |key: &TerminalKey| pane.as_ref().is_none_or(|pane| pane.agent == Some((key.pane, key.pid)));
             return match remembered(&args.target, options, &survey, is_its) {
                 Some(state) => print_ended(args, &state, survey.now),
@@ -137,7 +138,7 @@ pub async fn run(args: &ExplainArgs, options: &GlobalOptions) -> Done {
         now: survey.now,
     };
     let rules = if args.fired { RuleSelection::Fired } else { RuleSelection::Tried };
-    output::print(&output::wrapped(&format!(
+    output::print(&console::wrapped(&format!(
         "{}\n{}{}",
         why.answer(),
         heading(terminal, &read),
@@ -151,7 +152,7 @@ fn print_ended(args: &ExplainArgs, state: &State, now: Timestamp) -> Done {
         let value = json!({ "explanation": null, "reading": null, "projection": null, "record": null, "state": state, "timers": [] });
         return output::print_json(&value);
     }
-    output::print(&output::wrapped(&answer_of_ended(state, &TimeZone::system(), now)))
+    output::print(&console::wrapped(&answer_of_ended(state, &TimeZone::system(), now)))
 }
 
 /// The last state of an agent that is gone, from the history; `None` if its server does not answer.
@@ -194,7 +195,7 @@ fn explain_task(args: &ExplainArgs, survey: &Survey) -> Done {
         return output::print_json(&json!({ "state": task.fields(), "why": why }));
     }
     let text = format!("task {} ({}, {}:{}): {why}", task.id, task.window, task.session, task.index);
-    output::print(&output::wrapped(&text.lines().map(|line| harmless(line) + "\n").collect::<String>()))
+    output::print(&console::wrapped(&text.lines().map(|line| harmless(line) + "\n").collect::<String>()))
 }
 
 /// Reads a terminal's screen with the profile that fits it.

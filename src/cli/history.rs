@@ -12,15 +12,15 @@ use jiff::{Span, ToSpan, Zoned};
 use ratatui::crossterm::style::Color;
 use serde_json::{Map, Value, json};
 
+use super::console::{color, painted};
 use super::failure::{BadValue, nothing, number};
 use super::list::{aligned, make_room};
-use super::output::{color, painted};
-use super::{Done, Failure, GlobalOptions, output, target};
+use super::{Done, Failure, GlobalOptions, console, output, target};
 use crate::clock;
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{Grain, History, Period, Reader, RecordFilter, Settings, StoredTerminal, WriterState, day_totals};
 use crate::present::sentence::{Actor, Sentence};
-use crate::present::totals::{TotalsWords, signs_explained, turns_told};
+use crate::present::totals::{self, TotalsWords, signs_explained, turns_told};
 use crate::present::{document, sentence, text};
 use crate::record::timeline::Holder;
 use crate::record::totals::{DayTotals, Totals, TotalsOf};
@@ -120,7 +120,7 @@ pub fn run(args: &HistoryArgs, options: &GlobalOptions) -> Done {
     let lines = if args.details { details(&mut reader, &filter) } else { sentences(&mut reader, &filter) };
     let lines = lines.map_err(unusable)?;
     if !lines.is_empty() {
-        return print_lines(lines, output::terminal_width().filter(|_| !args.details));
+        return print_lines(lines, console::terminal_width().filter(|_| !args.details));
     }
     if !reader.records(&RecordFilter { limit: Some(1), ..filter }).map_err(unusable)?.is_empty() {
         return nothing("nothing of that is worth a sentence", "`--details` prints every change");
@@ -391,7 +391,7 @@ fn totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerminal])
     } else if days.is_empty() {
         nothing("nothing was watched then, so there are no totals", WRITTEN_BY)
     } else {
-        output::print(&table(args.by, &days, output::terminal_width()))
+        output::print(&table(args.by, &days, console::terminal_width()))
     })
 }
 
@@ -444,7 +444,7 @@ fn table(by: TotalsOf, days: &[DayTotals], width: Option<usize>) -> String {
     if width.is_none_or(|width| in_words.lines().all(|line| text::width(line) <= width)) {
         return in_words;
     }
-    let sign = |status: Status| super::status::glyph(status).to_string();
+    let sign = |status: Status| totals::sign(status).to_string();
     let (mut head, mut rows) = (head.to_vec(), rows(Some(&sign)));
     // Without its day, whose it is and what came of it, a line says nothing.
     let last = head.len() - 1;

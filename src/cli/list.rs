@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::failure::nothing;
 use super::options::Trimmed;
 use super::survey::{Survey, Watched};
-use super::{Done, Failure, GlobalOptions, output};
+use super::{Done, Failure, GlobalOptions, console, output};
 use crate::app::kept_flags;
 use crate::demo;
 use crate::fleet::{Fleet, View};
@@ -229,7 +229,7 @@ fn table(
     no_headers: bool,
     now: Timestamp,
 ) -> (String, Vec<&'static str>) {
-    let width = output::terminal_width();
+    let width = console::terminal_width();
     // Where no terminal is, the columns do not depend on what they say.
     let has_servers = width.is_none() || items.iter().any(|item| item.key().server != items[0].key().server);
     let usual = || match usual {
@@ -253,7 +253,7 @@ fn table(
     if no_headers {
         head.clear();
     }
-    let colors = state.map(|nth| (nth, items.iter().map(|item| output::color(item.status())).collect()));
+    let colors = state.map(|nth| (nth, items.iter().map(|item| console::color(item.status())).collect()));
     (laid_out(&head, &rows, most_said, width, colors), left_out.unwrap_or_default())
 }
 
@@ -383,7 +383,7 @@ fn laid_out(
             .and_then(|(at, color)| Some((line.get(..at.start)?, line.get(at.clone())?, line.get(at.end..)?, color)))
         {
             Some((before, word, after, color)) => {
-                table.extend([before, &output::painted(word, Some(color)), after]);
+                table.extend([before, &console::painted(word, Some(color)), after]);
             }
             None => table.push_str(&line),
         }

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use super::failure::{BadValue, completed, nothing};
+use super::commands::completed;
+use super::failure::{BadValue, nothing};
 use super::list::{aligned, cell};
-use super::{Done, Failure, GlobalOptions, output};
+use super::{Done, Failure, GlobalOptions, console, output};
 use crate::clock;
 use crate::history::{Decided, Intents, Owner};
 use crate::record::{Intent, IntentId, IntentState, Trouble};
@@ -126,10 +127,10 @@ fn list(intents: &[Intent], json: bool, now: Timestamp) -> Done {
         cells.map(cell).to_vec()
     };
     let rows: Vec<Vec<String>> = intents.iter().map(row).collect();
-    let table = aligned(&["NUMBER", "AGE", "TO", "STATE", "MESSAGE"], &rows, output::terminal_width());
+    let table = aligned(&["NUMBER", "AGE", "TO", "STATE", "MESSAGE"], &rows, console::terminal_width());
     if intents.iter().any(|intent| matches!(intent.state, IntentState::Unknown | IntentState::Expired)) {
         let hint = "`fleetwatch queue resend NUMBER` sends one again, `dismiss NUMBER` drops it";
-        output::tell(&format!("hint: {}", completed(hint)));
+        console::tell(&format!("hint: {}", completed(hint)));
     }
     output::print(&table)
 }

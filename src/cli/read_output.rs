@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::failure::{nothing, quoted};
+use super::commands::quoted;
+use super::failure::nothing;
 use super::survey::{Survey, Watched};
 use super::target::Purpose;
 use super::{Done, Failure, GlobalOptions, explain, output, target};

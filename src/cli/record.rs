@@ -93,10 +93,10 @@ pub async fn run(
         records: profiles.and_then(|profiles| FollowedRecords::new(args, server, key, program, profiles)),
     };
     recorder.take(&first, clock::now()).await?;
-    super::output::tell(&format!("recording {} to {}; Ctrl-C ends it", args.target, args.output.display()));
+    super::console::tell(&format!("recording {} to {}; Ctrl-C ends it", args.target, args.output.display()));
     let ended = record(args, server, key, &mut recorder).await?;
     let seconds = clock::now().since(began).as_secs();
-    super::output::tell(&format!("{ended}: {} frames in {seconds:.1} s", recorder.frames));
+    super::console::tell(&format!("{ended}: {} frames in {seconds:.1} s", recorder.frames));
     Ok(ExitCode::SUCCESS)
 }
 

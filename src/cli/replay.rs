@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::failure::{BadValue, number};
 use super::list::{aligned, cell, make_room};
 use super::target::nearest_or;
-use super::{Done, Failure, output};
+use super::{Done, Failure, console, output};
 use crate::present::item::what_of_agent;
 use crate::profile::{ProfileSet, is_version};
 use crate::recording::{Recording, ReplayOptions, Sampling, VersionSource, replay};
@@ -107,7 +107,7 @@ pub fn run(args: &ReplayArgs, profiles: Arc<ProfileSet>) -> Done {
             rows.push(row);
         }
     });
-    let (mut head, width) = (HEAD.to_vec(), output::terminal_width());
+    let (mut head, width) = (HEAD.to_vec(), console::terminal_width());
     make_room(&mut head, &mut rows, |nth| !matches!(HEAD[nth], "LAST" | "STABLE"), width.unwrap_or(usize::MAX));
     output::print(&aligned(&head, &rows, width))
 }

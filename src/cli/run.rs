@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::failure::quoted;
+use super::commands::quoted;
 use super::history::keep;
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, output};

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
 
+use super::commands::quoted;
 use super::dialog_shown::{DialogShown, answers, sends};
-use super::failure::{nothing, quoted, seconds};
+use super::failure::{nothing, seconds};
 use super::history::keep;
 use super::survey::{Watched, first_polls, turn};
 use super::target::Purpose;
 use super::wait::{self, Limit};
-use super::{Done, Failure, GlobalOptions, list, output, target};
+use super::{Done, Failure, GlobalOptions, console, list, output, target};
 use crate::clock;
 use crate::dialog::{Cut, Dialog, TextEntry};
 use crate::engine::Engine;
@@ -173,7 +174,7 @@ async fn answer_once(args: &AnswerArgs, options: &GlobalOptions, report: &mut Ac
     let name = &terminal.state.terminal.id;
     // Whoever is refused needs it to answer right the next time.
     if !args.json {
-        output::print(&output::wrapped(&whole(name, &dialog)))?;
+        output::print(&console::wrapped(&whole(name, &dialog)))?;
     }
     let Some(choice) = &args.choice else {
         is_expected_of(args, name, &dialog)?;
@@ -224,7 +225,7 @@ fn would_answer(args: &AnswerArgs, name: &str, dialog: &Dialog) -> String {
             Ok(_) => {
                 return format!("`fleetwatch answer {} {}{expected}` would answer it", quoted(name), quoted(choice));
             }
-            Err(failure) => why = why.or(failure.hinted().map(str::to_owned)),
+            Err(failure) => why = why.or(failure.remedy().map(str::to_owned)),
         }
     }
     why.unwrap_or_default()

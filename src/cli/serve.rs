@@ -5,6 +5,7 @@
 
 mod act;
 mod check;
+mod event_log;
 mod events;
 mod listener;
 mod metrics;
@@ -13,6 +14,7 @@ mod page;
 mod places;
 mod qr;
 mod read;
+mod served;
 mod token;
 
 use std::collections::BTreeMap;
@@ -20,11 +22,10 @@ use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use axum::http::StatusCode;
 use tokio::signal::unix::SignalKind;
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::history::warn_of;
 use super::output::end_asked_for;
@@ -34,18 +35,16 @@ use super::{Done, Failure, GlobalOptions, output};
 use crate::address::{Network, WebAddress};
 use crate::clock;
 use crate::engine::{Engine, Update};
-use crate::fleet::Fleet;
-use crate::history::{History, Owner};
+use crate::history::History;
 use crate::owner::Rank;
 use crate::present::filter::Filter;
-use crate::sender::Sender;
-use crate::time::Timestamp;
 use crate::token::Scope;
-use check::{Access, HttpReply};
-use events::EventLog;
+use check::Access;
+use event_log::EventLog;
 use listener::Listener;
-use metrics::Metrics;
+use metrics::{Metrics, locked};
 use places::ConnectionPlaces;
+use served::{Inquiry, Served};
 pub use token::{TokenArgs, token};
 
 /// Serve the terminals over HTTP, to a phone or a script.
@@ -76,9 +75,6 @@ pub struct ServeArgs {
     pub allow_host: Vec<String>,
 }
 
-/// A question of a route to the engine.
-type Inquiry = Box<dyn FnOnce(&mut Engine) + Send>;
-
 /// The name of the token that is shown as a code.
 const QR: &str = "qr";
 
@@ -88,43 +84,6 @@ const INQUIRIES: usize = 64;
 /// Connections at once, and where the system allows few files: tmux, git and the history need some.
 const CONNECTIONS: usize = 512;
 const FEWEST_CONNECTIONS: usize = 16;
-
-/// What routes share.
-#[derive(Clone)]
-struct Served {
-    inquiries: mpsc::Sender<Inquiry>,
-    events: Arc<EventLog>,
-    access: Arc<Access>,
-    metrics: Arc<Mutex<Metrics>>,
-    sender: Sender,
-    /// Slots for acts in progress; at the end, all of them are awaited.
-    acts: Arc<Semaphore>,
-    /// The history's file, if one is kept, and this process as the owner of what it writes there.
-    history: Option<(PathBuf, Owner)>,
-    /// Whether `serve` ends.
-    ending: watch::Receiver<bool>,
-}
-
-impl Served {
-    /// Asks the engine something.
-    ///
-    /// # Errors
-    /// `serve` ends.
-    async fn ask<T: Send + 'static>(&self, ask: impl FnOnce(&Engine) -> T + Send + 'static) -> Result<T, HttpReply> {
-        self.tell(move |engine| ask(engine)).await
-    }
-
-    /// The same for something that changes the engine.
-    async fn tell<T: Send + 'static>(
-        &self,
-        tell: impl FnOnce(&mut Engine) -> T + Send + 'static,
-    ) -> Result<T, HttpReply> {
-        let (reply, answer) = oneshot::channel();
-        let inquiry: Inquiry = Box::new(move |engine| drop(reply.send(tell(engine))));
-        self.inquiries.send(inquiry).await.map_err(|_| ends())?;
-        answer.await.map_err(|_| ends())
-    }
-}
 
 /// Runs the command until Ctrl-C or SIGTERM.
 ///
@@ -199,7 +158,7 @@ pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
     let _ended = serving.await;
     // Acts in progress are completed, and kept.
     let acts = async { drop(served.acts.acquire_many(act::MOST).await) };
-    engine.leave(acts).await.iter().for_each(|left| super::output::tell(&format!("warning: {left}")));
+    engine.leave(acts).await.iter().for_each(|left| super::console::tell(&format!("warning: {left}")));
     done
 }
 
@@ -248,23 +207,6 @@ async fn answer(
         events.push(&sent);
         events.push(&printer.facts_lines(engine.fleet(), clock::now())?);
     }
-}
-
-/// The metrics; nothing holds the lock for long.
-fn locked(metrics: &Mutex<Metrics>) -> MutexGuard<'_, Metrics> {
-    metrics.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The answer when `serve` is shutting down.
-fn ends() -> HttpReply {
-    HttpReply::new(StatusCode::SERVICE_UNAVAILABLE, "the server ends", "ask again when it is back")
-}
-
-/// The first lines of an event stream: one for each terminal and task.
-fn states(fleet: &Fleet) -> std::io::Result<String> {
-    let (view, printer) = (fleet.view(Timestamp::default()), Printer::new(true, Filter::default()));
-    let terminals = view.terminals.iter().map(|terminal| printer.state_line(&terminal.state));
-    terminals.chain(view.tasks.iter().map(|task| printer.task_line(task))).collect()
 }
 
 #[cfg(test)]

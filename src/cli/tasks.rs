@@ -6,7 +6,8 @@ use clap::Subcommand;
 use serde::Serialize;
 use serde_json::json;
 
-use super::failure::{nothing, quoted};
+use super::commands::quoted;
+use super::failure::nothing;
 use super::history::keep;
 use super::list::{ListArgs, ShownAs, filter_of, keep_what_fits, unless_unclear};
 use super::run::{JustStarted, or_refused, seen_now};

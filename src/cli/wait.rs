@@ -13,7 +13,8 @@ use serde_json::json;
 
 pub use condition::WaitCondition;
 
-use super::failure::{quoted, seconds};
+use super::commands::quoted;
+use super::failure::seconds;
 use super::history::on_servers;
 use super::options::Trimmed;
 use super::output::end_asked_for;

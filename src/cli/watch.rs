@@ -6,7 +6,6 @@ use std::fs::File;
 use std::future::ready;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,11 +18,12 @@ use rustix::process::{Pid, test_kill_process};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::console::color;
 use super::history::{warn_of, word};
 use super::list::{filter_of, keep_what_fits, what_or_null};
-use super::output::{color, end_asked_for};
+use super::output::end_asked_for;
 use super::survey::Watched;
-use super::{Done, Failure, GlobalOptions, output, queue};
+use super::{Done, Failure, GlobalOptions, console, output, queue};
 use crate::app::kept_flags;
 use crate::clock;
 use crate::delivery::DeliveryEvent;
@@ -91,14 +91,6 @@ pub(super) fn unused_rules() -> Failure {
 /// How often a detached process checks whether it is still used.
 const ASK: Duration = Duration::from_secs(1);
 
-/// Starts the background process.
-pub(super) fn start_in_background(options: &GlobalOptions) -> io::Result<()> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(options.words()).args(["watch", "--background"]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-    command.spawn().map(drop)
-}
-
 /// Runs the command until Ctrl-C, SIGTERM, or until nobody reads its output any more.
 ///
 /// # Errors
@@ -118,7 +110,7 @@ pub async fn run(args: &WatchArgs, options: &GlobalOptions) -> Done {
     let (mut engine, _) = Engine::start_acting(settings, &watched.servers, (config, &history), has_terminal)?;
     let done = print(args, filter, &watched, &mut engine, &history).await;
     // A message that is being sent to an agent arrives, or the next owner settles it.
-    engine.leave(ready(())).await.iter().for_each(|left| super::output::tell(&format!("warning: {left}")));
+    engine.leave(ready(())).await.iter().for_each(|left| super::console::tell(&format!("warning: {left}")));
     done
 }
 
@@ -347,7 +339,7 @@ impl Printer {
                     continue;
                 }
                 Update::Delivery(DeliveryEvent::Trouble(trouble) | DeliveryEvent::Unclear(trouble)) => {
-                    super::output::tell(&format!("warning: {}", harmless(trouble)));
+                    super::console::tell(&format!("warning: {}", harmless(trouble)));
                     continue;
                 }
                 Update::Refused(why) => {
@@ -554,9 +546,9 @@ impl Printer {
         let (clock, name, what) = (clock.unwrap_or_else(|| at.to_string()), harmless(name), harmless(what));
         let blanks = |cells: usize, text: &str| " ".repeat(cells.saturating_sub(text::width(text)));
         let (behind_name, behind_word) = (blanks(self.widest.min(NAME), &name), blanks(WORD, word));
-        let word = output::painted(word, Some(color));
+        let word = console::painted(word, Some(color));
         let line = format!("{clock}  {name}{behind_name}  {word}{behind_word}  {what}");
-        output::wrapped(&format!("{}\n", line.trim_end()))
+        console::wrapped(&format!("{}\n", line.trim_end()))
     }
 }
 

@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::Served;
 use super::check::{Caller, HttpReply, json_body, said};
+use super::served::{Served, ends};
 use crate::cli::dialog_shown::DialogShown;
 use crate::cli::send::{self, PromptBack};
 use crate::clock;
@@ -188,7 +188,7 @@ impl Served {
         B: Send + 'static,
         F: Future<Output = Result<HttpReply, HttpReply>> + Send + 'static,
     {
-        let place = Arc::clone(&self.acts).acquire_owned().await.map_err(|_| super::ends())?;
+        let place = Arc::clone(&self.acts).acquire_owned().await.map_err(|_| ends())?;
         let done = tokio::spawn(async move {
             let _place = place;
             let Ask { id, by, key, token, digest, body } = ask;

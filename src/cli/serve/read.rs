@@ -1,15 +1,20 @@
 //! The routes that read: the JSON of `list`, `explain` and `history`, and screens.
 
+use std::sync::Arc;
+
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router, middleware};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::check::{self, HttpReply};
-use super::{Served, act, events, metrics, openapi, page};
+use super::metrics::locked;
+use super::served::Served;
+use super::{act, events, openapi, page};
 use crate::cli::dialog_shown::DialogShown;
 use crate::cli::list::PublicFields;
 use crate::cli::target::{self, Purpose};
@@ -33,13 +38,13 @@ type JsonAnswer = Result<Json<Value>, HttpReply>;
 
 /// All routes, with the checks of every request.
 pub(super) fn routes(served: Served) -> Router {
-    let access = std::sync::Arc::clone(&served.access);
+    let access = Arc::clone(&served.access);
     Router::new()
         .route("/", get(page::page))
         .route("/manifest.json", get(page::manifest))
         .route("/icon.png", get(page::icon))
         .route("/openapi.json", get(openapi::openapi))
-        .route("/metrics", get(metrics::metrics))
+        .route("/metrics", get(metrics))
         .route("/healthz", get(|| async { Json(json!({ "ok": true })) }))
         .route("/v1/terminals", get(terminals))
         .route("/v1/terminals/{id}", get(terminal))
@@ -86,6 +91,14 @@ impl Served {
         };
         self.of(id, tell).await
     }
+}
+
+/// `GET /metrics`.
+async fn metrics(State(served): State<Served>) -> Result<Response, HttpReply> {
+    let metrics = Arc::clone(&served.metrics);
+    let asked = served.ask(move |engine| locked(&metrics).text_of(engine.fleet(), clock::now()));
+    let text = asked.await?.map_err(HttpReply::broken)?;
+    Ok(([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response())
 }
 
 async fn terminals(State(served): State<Served>) -> JsonAnswer {

@@ -8,6 +8,7 @@ use super::*;
 use crate::history::Settings as HistorySettings;
 use crate::owner::Settings;
 use crate::profile::ProfileSet;
+use crate::sender::Sender;
 use crate::tmux;
 use crate::token::TokenFile;
 use listener::Peer;

@@ -11,7 +11,7 @@ use jiff::Zoned;
 use crate::cli::failure::{BadValue, nothing};
 use crate::cli::history::local;
 use crate::cli::list::aligned;
-use crate::cli::{Done, Failure, output};
+use crate::cli::{Done, Failure, console, output};
 use crate::clock;
 use crate::hash::hexadecimal;
 use crate::time::Timestamp;
@@ -119,7 +119,7 @@ pub fn token(args: &TokenArgs) -> Done {
                 Err(Failure::refused(format!("there is no token `{name}`"))
                     .hint("`fleetwatch token list` lists the tokens"))
             })?;
-            output::tell(&format!("{name} is revoked"));
+            console::tell(&format!("{name} is revoked"));
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -138,7 +138,7 @@ fn add(file: &TokenFile, name: &str, scope: Scope, good_for: jiff::Span) -> Done
         tokens.push(token);
         Ok(())
     })?;
-    output::tell(&format!("good until {}; it is not shown again", until.strftime("%Y-%m-%d %H:%M")));
+    console::tell(&format!("good until {}; it is not shown again", until.strftime("%Y-%m-%d %H:%M")));
     output::print(&format!("{text}\n"))
 }
 
@@ -181,7 +181,7 @@ fn list(file: &TokenFile, json: bool) -> Done {
         vec![token.name.clone(), token.scope.to_string(), local(token.expires, "%H:%M") + over]
     };
     let head = ["NAME", "SCOPE", "EXPIRES"];
-    output::print(&aligned(&head, &tokens.iter().map(row).collect::<Vec<_>>(), output::terminal_width()))
+    output::print(&aligned(&head, &tokens.iter().map(row).collect::<Vec<_>>(), console::terminal_width()))
 }
 
 fn name(text: &str) -> Result<String, BadValue> {
