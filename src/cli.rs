@@ -8,7 +8,6 @@ mod config;
 mod console;
 mod dashboard;
 mod demo;
-mod dialog_shown;
 mod doctor;
 mod explain;
 mod failure;
@@ -30,7 +29,6 @@ mod serve;
 mod shell;
 mod status;
 mod survey;
-mod target;
 mod tasks;
 mod unwatched;
 mod usage;
@@ -42,6 +40,7 @@ use std::sync::Arc;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::present::explanation::program;
 pub use failure::{Done, Failure};
 pub use options::GlobalOptions;
 pub use replay::SharedReplayArgs;
@@ -163,7 +162,7 @@ async fn record_target(args: &record::RecordArgs, options: &GlobalOptions) -> Do
     let facts = &terminal.state.terminal;
     let may_read = watched.settings.poll.records.allow(&facts.tool, facts.cwd.as_deref());
     let profiles = may_read.then(|| Arc::clone(&watched.settings.profiles));
-    record::run(args, &server, &terminal.key, &target::program(terminal), profiles).await
+    record::run(args, &server, &terminal.key, &program(terminal), profiles).await
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! [`Engine::handle`] with the time, and take [`Engine::poll_update`] until there is none. Whoever may act for a server calls
 //! [`Engine::deliver`] afterwards, and [`Engine::leave`] at the end.
 
+mod prompt_back;
+
 use std::collections::{BTreeSet, VecDeque};
 use std::future::pending;
 use std::sync::Arc;
@@ -31,6 +33,7 @@ use crate::sender::{OperationEvent, Sender};
 use crate::state::KeptNote;
 use crate::time::{Span, Timestamp};
 use crate::tmux::Error;
+pub use prompt_back::PromptBack;
 
 /// Events of watchers that wait to be handled; with more than that the watchers wait themselves.
 const WAITING_EVENTS: usize = 64;

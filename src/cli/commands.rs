@@ -1,6 +1,5 @@
 //! The commands of this program, by what they are for and as they are typed.
 
-use std::borrow::Cow;
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
@@ -60,12 +59,6 @@ fn line(words: &[OsString]) -> String {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     // No shell takes a word with a NUL byte, and none can be given.
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default()
-}
-
-/// A name or a path as a shell takes it.
-pub(super) fn quoted(word: &str) -> Cow<'_, str> {
-    // No shell takes a word with a NUL byte.
-    shlex::try_quote(word).unwrap_or(word.into())
 }
 
 #[cfg(test)]

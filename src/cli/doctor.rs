@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::commands::{completed, quoted};
+use super::commands::completed;
 use super::config::{Checked, checked};
 use super::failure::without_number;
 use super::options::{living_but, user_profiles};
@@ -24,7 +24,7 @@ use crate::fleet::{ServerId, Terminal, no_record};
 use crate::git::Git;
 use crate::history::{History, Reader};
 use crate::notify::Means;
-use crate::present::text::counted;
+use crate::present::text::{counted, quoted};
 use crate::record::Trouble;
 use crate::repository::GitTrouble;
 use crate::screen::harmless;

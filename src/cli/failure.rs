@@ -15,6 +15,8 @@ use super::commands::completed;
 use super::console;
 use crate::config::ConfigError;
 use crate::operation::{Outcome, UnfitText};
+use crate::present::answer::Unmeant;
+use crate::present::objection::Objection;
 use crate::recording::RecordingError;
 use crate::screen::harmless;
 use crate::tmux;
@@ -33,33 +35,25 @@ pub struct Failure {
     kind: FailureKind,
 }
 
-/// A wrong value on the command line, and how such a value is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what}")]
-pub(super) struct BadValue {
-    pub what: &'static str,
-    pub hint: &'static str,
-}
-
 /// A number on the command line that has to be in a range.
 pub(super) fn number<T: FromStr + PartialOrd>(
     text: &str,
     range: RangeInclusive<T>,
-    what: &'static str,
-    hint: &'static str,
-) -> Result<T, BadValue> {
-    let number = text.parse().map_err(|_| BadValue { what, hint })?;
-    if range.contains(&number) { Ok(number) } else { Err(BadValue { what: "out of range", hint }) }
+    what: &str,
+    hint: &str,
+) -> Result<T, Objection> {
+    let number = text.parse().map_err(|_| Objection::new(what, hint))?;
+    if range.contains(&number) { Ok(number) } else { Err(Objection::new("out of range", hint)) }
 }
 
 /// A time on the command line: seconds, or units of time.
-pub(super) fn seconds(text: &str) -> Result<Duration, BadValue> {
+pub(super) fn seconds(text: &str) -> Result<Duration, Objection> {
     let hint = "write seconds (5, 0.5) or a time (10m, 1h30m), a year at most";
     let seconds = text.parse().ok().or_else(|| Some(text.parse::<SignedDuration>().ok()?.as_secs_f64()));
-    let seconds: f64 = seconds.ok_or(BadValue { what: "not a time", hint })?;
+    let seconds: f64 = seconds.ok_or_else(|| Objection::new("not a time", hint))?;
     match Duration::try_from_secs_f64(seconds) {
         Ok(duration) if seconds <= 31_536_000.0 => Ok(duration),
-        _ => Err(BadValue { what: "out of range", hint }),
+        _ => Err(Objection::new("out of range", hint)),
     }
 }
 
@@ -189,6 +183,21 @@ impl From<tmux::Error> for Failure {
     fn from(error: tmux::Error) -> Self {
         let is_typed = matches!(error, tmux::Error::BadName { .. });
         if is_typed { Self::usage(&error) } else { Self::refused(&error) }.hint(error.hint())
+    }
+}
+
+impl From<Objection> for Failure {
+    fn from(objection: Objection) -> Self {
+        Self::refused(&objection).hint(objection.hint)
+    }
+}
+
+impl From<Unmeant> for Failure {
+    fn from(unmeant: Unmeant) -> Self {
+        match unmeant {
+            Unmeant::Choice(objection) => objection.into(),
+            Unmeant::Text(unfit) => unfit.into(),
+        }
     }
 }
 

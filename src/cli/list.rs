@@ -1,10 +1,7 @@
 //! `fleetwatch list`: the fleet as it is now.
 
-use std::borrow::Cow;
-
 use clap::builder::PossibleValuesParser;
 use ratatui::crossterm::style::Color;
-use serde::Serialize;
 
 use super::failure::nothing;
 use super::options::Trimmed;
@@ -12,14 +9,13 @@ use super::survey::{Survey, Watched};
 use super::{Done, Failure, GlobalOptions, console, output};
 use crate::app::kept_flags;
 use crate::demo;
-use crate::fleet::{Fleet, View};
+use crate::fleet::View;
 use crate::present::columns::{COLUMNS, Column};
+use crate::present::document::PublicFields;
 use crate::present::filter::{Filter, Unclear};
 use crate::present::flags::Flags;
-use crate::present::item::{Item, what_of_agent};
+use crate::present::item::Item;
 use crate::present::text;
-use crate::state::State;
-use crate::task::TaskFields;
 use crate::time::Timestamp;
 
 /// Print every terminal and task with its state, once.
@@ -172,43 +168,6 @@ pub(super) fn keep_what_fits(filter: &Filter, view: &mut View<'_>, flags: &Flags
         _ => {}
     }
     Ok(())
-}
-
-/// The full public state of a terminal or a task (SPEC §2, §9), with the word and the line for people.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(super) enum PublicFields<'a> {
-    Terminal {
-        /// The name, under the same key as that of a task.
-        id: &'a str,
-        #[serde(flatten)]
-        state: Box<State>,
-        word: Cow<'static, str>,
-        what: Option<String>,
-    },
-    Task {
-        #[serde(flatten)]
-        task: Box<TaskFields>,
-        word: Cow<'static, str>,
-    },
-}
-
-impl<'a> PublicFields<'a> {
-    pub(super) fn of(fleet: &Fleet, item: Item<'a>, now: Timestamp) -> Self {
-        let word = item.status().word();
-        match item {
-            Item::Terminal(terminal) => {
-                let (state, what) = (fleet.state_of(terminal, now).into(), what_or_null(&terminal.state));
-                PublicFields::Terminal { id: item.id(), state, word, what }
-            }
-            Item::Task(task) => PublicFields::Task { task: task.fields().into(), word },
-        }
-    }
-}
-
-/// What an agent waits for or does, in JSON.
-pub(super) fn what_or_null(state: &State) -> Option<String> {
-    Some(what_of_agent(state, None)).filter(|what| !what.is_empty())
 }
 
 // The fleet as a table of text: the columns of the dashboard, straight even with wide characters.

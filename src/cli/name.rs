@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use super::failure::nothing;
 use super::survey::Watched;
-use super::target::{self, Purpose};
 use super::{Done, Failure, GlobalOptions, console, list, output};
 use crate::clock;
 use crate::history;
 use crate::present::item::Item;
+use crate::present::target::{self, Purpose};
 use crate::record::Trouble;
 use crate::state::{Note, NotePart, unfit_name};
 

@@ -6,11 +6,12 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::commands::completed;
-use super::failure::{BadValue, nothing};
+use super::failure::nothing;
 use super::list::{aligned, cell};
 use super::{Done, Failure, GlobalOptions, console, output};
 use crate::clock;
 use crate::history::{Decided, Intents, Owner};
+use crate::present::objection::Objection;
 use crate::record::{Intent, IntentId, IntentState, Trouble};
 use crate::time::Timestamp;
 
@@ -47,9 +48,9 @@ pub enum QueueCommand {
 }
 
 /// The number of a message.
-fn number(text: &str) -> Result<i64, BadValue> {
+fn number(text: &str) -> Result<i64, Objection> {
     let hint = "`fleetwatch queue` lists the messages with their numbers";
-    text.parse().map_err(|_| BadValue { what: "not the number of a message", hint })
+    text.parse().map_err(|_| Objection::new("not the number of a message", hint))
 }
 
 /// Runs the command. It records decisions; the process that watches carries them out.

@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use super::failure::{BadValue, number};
+use super::failure::number;
 use super::output::end_asked_for;
 use super::{Done, Failure};
 use crate::agent_record::{RecordAddition, RecordDepth, RecordKeeping};
 use crate::clock;
 use crate::fleet::TerminalKey;
+use crate::present::objection::Objection;
 use crate::process::{self, AgentRecords, RecordedAgent, Thoroughness};
 use crate::profile::{ProfileSet, Program};
 use crate::recording::{Header, RecordingWriter, Size};
@@ -54,7 +55,7 @@ pub struct RecordArgs {
     pub no_records: bool,
 }
 
-fn tick(text: &str) -> Result<u64, BadValue> {
+fn tick(text: &str) -> Result<u64, Objection> {
     number(text, 20..=10_000, "not a number of milliseconds", "write milliseconds from 20 to 10000, such as 100")
 }
 

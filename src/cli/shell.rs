@@ -18,7 +18,6 @@ use super::commands::{GROUPS, is_everyday};
 use super::options::{GLOBAL, homes, of_user};
 use super::runtime::wait_for;
 use super::survey::{Survey, Watched};
-use super::target::nearest_or;
 use super::usage::is_like;
 use super::{Done, Failure, GlobalOptions, console, output};
 use crate::dialog::Choice;
@@ -27,6 +26,7 @@ use crate::fleet::{self, Fleet};
 use crate::operation::Key;
 use crate::present::filter::{Filter, filter_completions};
 use crate::present::item::Item;
+use crate::present::target::nearest_or;
 use crate::present::text::counted;
 use crate::time::Timestamp;
 

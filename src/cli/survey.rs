@@ -12,9 +12,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::Semaphore;
 
-use super::target::Purpose;
 use super::unwatched::unwatched;
-use super::{Failure, GlobalOptions, target};
+use super::{Failure, GlobalOptions};
 use crate::clock;
 use crate::config::Loaded;
 use crate::engine::{Engine, Freshness, Update};
@@ -22,6 +21,7 @@ use crate::fleet::{Fleet, ServerHealth, ServerId, Terminal};
 use crate::history::History;
 use crate::owner::Rank;
 use crate::present::item::Item;
+use crate::present::target::{self, Purpose};
 use crate::private;
 use crate::sender::Sender;
 use crate::state::{KeptNote, Problem};
@@ -206,7 +206,7 @@ impl Watched {
     /// # Errors
     /// None fits, several do, or it is a task.
     pub(super) async fn terminal<'a>(&self, survey: &'a Survey, target: &str) -> Result<&'a Terminal, Failure> {
-        target::terminal(self.meant(survey, target, Purpose::Acting).await?, Purpose::Acting)
+        Ok(target::terminal(self.meant(survey, target, Purpose::Acting).await?, Purpose::Acting)?)
     }
 
     /// The terminal or the task that a target means.
@@ -341,7 +341,7 @@ impl Survey {
     /// # Errors
     /// None fits, or several do.
     pub(super) fn meant(&self, target: &str, purpose: Purpose) -> Result<Item<'_>, Failure> {
-        target::resolve(target, &Item::all(&self.fleet.view(self.now)), purpose)
+        Ok(target::resolve(target, &Item::all(&self.fleet.view(self.now)), purpose)?)
     }
 }
 

@@ -6,10 +6,11 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::commands::quoted;
-use super::failure::{BadValue, Failure};
+use super::failure::Failure;
 use super::output;
 use crate::operation::UnknownKey;
+use crate::present::objection::Objection;
+use crate::present::text::quoted;
 
 /// Prints what clap says of the arguments, in the form of all other errors; help and version go to standard output.
 pub(super) fn from_clap(error: &clap::Error, command: &clap::Command) -> ExitCode {
@@ -207,8 +208,8 @@ fn hint_for_value(error: &clap::Error) -> String {
     let Some(source) = error.source() else { return "`fleetwatch --help` lists the commands".to_owned() };
     if let Some(unknown) = source.downcast_ref::<UnknownKey>() {
         unknown.hint()
-    } else if let Some(bad) = source.downcast_ref::<BadValue>() {
-        bad.hint.to_owned()
+    } else if let Some(bad) = source.downcast_ref::<Objection>() {
+        bad.hint.clone()
     } else if source.is::<AddrParseError>() {
         "write an address and a port, such as 127.0.0.1:7717".to_owned()
     } else {

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::console::color;
 use super::history::{warn_of, word};
-use super::list::{filter_of, keep_what_fits, what_or_null};
+use super::list::{filter_of, keep_what_fits};
 use super::output::end_asked_for;
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, console, output, queue};
@@ -32,6 +32,7 @@ use crate::fleet::{Effect, Fleet, ServerHealth, ServerId, ServerView, Terminal, 
 use crate::history::History;
 use crate::notify::Suppression;
 use crate::owner::Rank;
+use crate::present::document::what_or_null;
 use crate::present::filter::Filter;
 use crate::present::flags::Flags;
 use crate::present::item::Item;

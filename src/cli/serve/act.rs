@@ -15,17 +15,17 @@ use sha2::{Digest, Sha256};
 
 use super::check::{Caller, HttpReply, json_body, said};
 use super::served::{Served, ends};
-use crate::cli::dialog_shown::DialogShown;
-use crate::cli::send::{self, PromptBack};
 use crate::clock;
 use crate::dialog::Dialog;
-use crate::engine::Engine;
+use crate::engine::{Engine, PromptBack};
 use crate::fleet::Terminal;
 use crate::hash::hexadecimal;
 use crate::history::{HttpRequest, HttpRequests, Intents, Owner, RequestProgress};
 use crate::operation::{
     Act, Asked, Key, Obstacle, Operation, Outcome, PasteText, Privacy, Producer, Recipient, Refusal, When, interrupt,
 };
+use crate::present::answer;
+use crate::present::dialog_shown::DialogShown;
 use crate::present::item::Item;
 use crate::record::Trouble;
 use crate::sender::Gate;
@@ -363,9 +363,9 @@ async fn answer(State(served): State<Served>, ask: Ask<AnswerBody>) -> Result<Re
         let (read, target) = (name.clone(), id.clone());
         let named = move |_: &Engine, terminal: &Terminal, _| {
             let dialog = dialog_named(terminal, &read)?;
-            let (reply, prompt) = send::meant(&choice, text.as_deref(), &dialog)
-                .map_err(|failure| HttpReply::of(StatusCode::BAD_REQUEST, &failure))?;
-            if !dialog.is_whole() && !send::is_no(&dialog, &reply, prompt.as_deref()) {
+            let (reply, prompt) = answer::meant(&choice, text.as_deref(), &dialog)
+                .map_err(|unmeant| HttpReply::of(StatusCode::BAD_REQUEST, &unmeant.into()))?;
+            if !dialog.is_whole() && !answer::is_no(&dialog, &reply, prompt.as_deref()) {
                 return Err(unread(terminal, &dialog));
             }
             let excerpt = terminal.state.assessment.operator_excerpt.clone().unwrap_or_default();

@@ -88,7 +88,7 @@ mod tests {
         let terminal = made.subschema_for::<State>().to_value();
         let task = made.subschema_for::<TaskFields>().to_value();
         let transition = made.subschema_for::<Transition>().to_value();
-        let dialog = made.subschema_for::<crate::cli::dialog_shown::DialogShown>().to_value();
+        let dialog = made.subschema_for::<crate::present::dialog_shown::DialogShown>().to_value();
         let screen = made.subschema_for::<read::ScreenShown>().to_value();
         let prompt = taken.subschema_for::<act::PromptBody>().to_value();
         let answer = taken.subschema_for::<act::AnswerBody>().to_value();
@@ -233,7 +233,9 @@ mod tests {
             good.iter().for_each(|text| assert!(fits(place, text), "{place}: {text:?}"));
             bad.iter().for_each(|text| assert!(!fits(place, text), "{place}: {text:?}"));
             let at = since.as_str() == place;
-            good.iter().filter(|_| at).for_each(|text| assert!(crate::cli::history::moment(text).is_ok(), "{text}"));
+            good.iter()
+                .filter(|_| at)
+                .for_each(|text| assert!(crate::present::times::moment(text, &jiff::Zoned::now()).is_ok(), "{text}"));
         }
         for dialog in &dialogs {
             assert!(

@@ -8,6 +8,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router, middleware};
+use jiff::Zoned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -15,16 +16,15 @@ use super::check::{self, HttpReply};
 use super::metrics::locked;
 use super::served::Served;
 use super::{act, events, openapi, page};
-use crate::cli::dialog_shown::DialogShown;
-use crate::cli::list::PublicFields;
-use crate::cli::target::{self, Purpose};
-use crate::cli::{explain, history};
 use crate::clock;
 use crate::engine::Engine;
 use crate::fleet::{Terminal, View};
 use crate::history::{Reader, RecordFilter};
-use crate::present::document;
+use crate::present::dialog_shown::DialogShown;
+use crate::present::document::{self, PublicFields};
 use crate::present::item::Item;
+use crate::present::target::{self, Purpose, resolve_past};
+use crate::present::{explanation, times};
 use crate::record::Kind;
 use crate::screen::{Color, Screen, Style};
 use crate::time::Timestamp;
@@ -73,7 +73,7 @@ impl Served {
             let now = clock::now();
             let view = engine.fleet().view(now);
             let meant = target::resolve(&id, &Item::all(&view), Purpose::Acting);
-            tell(engine, meant.map_err(|failure| HttpReply::of(StatusCode::NOT_FOUND, &failure))?, now)
+            tell(engine, meant.map_err(|unknown| HttpReply::of(StatusCode::NOT_FOUND, &unknown))?, now)
         })
         .await?
     }
@@ -86,7 +86,7 @@ impl Served {
     ) -> Result<T, HttpReply> {
         let tell = |engine: &Engine, meant: Item<'_>, now| {
             let terminal = target::terminal(meant, Purpose::Reading)
-                .map_err(|failure| HttpReply::of(StatusCode::CONFLICT, &failure))?;
+                .map_err(|objection| HttpReply::of(StatusCode::CONFLICT, &objection))?;
             tell(engine, terminal, now)
         };
         self.of(id, tell).await
@@ -223,8 +223,8 @@ async fn explanation(State(served): State<Served>, Path(id): Path<String>) -> Js
         Item::Task(task) => Ok(json!({ "state": task.fields(), "why": task.why(now) })),
         Item::Terminal(terminal) => {
             let (fleet, profiles) = (engine.fleet(), &engine.settings().profiles);
-            let read = explain::read(terminal, profiles);
-            let read = read.map_err(|failure| HttpReply::of(StatusCode::CONFLICT, &failure))?;
+            let read = explanation::read(terminal, profiles);
+            let read = read.map_err(|objection| HttpReply::of(StatusCode::CONFLICT, &objection))?;
             Ok(read.json(fleet, &terminal.key, &fleet.state_of(terminal, now)))
         }
     };
@@ -247,9 +247,10 @@ async fn records(State(served): State<Served>, asked: Result<Query<HistoryQuery>
     let bad = |error: String, hint: &str| HttpReply::new(StatusCode::BAD_REQUEST, error, hint);
     let takes = "it takes target, since, until, kind and limit";
     let Query(asked) = asked.map_err(|error| bad(error.body_text(), takes))?;
+    let now = Zoned::now();
     let time = |text: &Option<String>| {
-        let read = text.as_deref().map(history::moment).transpose();
-        read.map_err(|value| bad(value.what.to_owned(), value.hint))
+        let read = text.as_deref().map(|text| times::moment(text, &now)).transpose();
+        read.map_err(|objection| bad(objection.what, &objection.hint))
     };
     let kinds = asked.kind.as_deref().map(|kinds| {
         let unknown = |word: &str| bad(format!("there is no kind `{word}`"), &all_kinds());
@@ -269,9 +270,10 @@ async fn records(State(served): State<Served>, asked: Result<Query<HistoryQuery>
     let read = tokio::task::spawn_blocking(move || {
         let mut reader = Reader::open(&path).map_err(HttpReply::broken)?;
         if let Some(target) = &asked.target {
-            let known = reader.terminals().map_err(HttpReply::broken)?;
-            let found = history::find(target, &known, |name| reader.named(name)).map_err(HttpReply::broken)?;
-            filter.terminals = Some(found.map_err(|failure| HttpReply::of(StatusCode::NOT_FOUND, &failure))?);
+            let terminals = reader.terminals().map_err(HttpReply::broken)?;
+            let known: Vec<_> = terminals.iter().map(|one| (&one.key, one.name.as_str())).collect();
+            let found = resolve_past(target, &known, |name| reader.named(name)).map_err(HttpReply::broken)?;
+            filter.terminals = Some(found.map_err(|unknown| HttpReply::of(StatusCode::NOT_FOUND, &unknown))?);
         }
         reader.records(&filter).map_err(HttpReply::broken)
     });

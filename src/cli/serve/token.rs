@@ -8,12 +8,13 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use jiff::Zoned;
 
-use crate::cli::failure::{BadValue, nothing};
+use crate::cli::failure::nothing;
 use crate::cli::history::local;
 use crate::cli::list::aligned;
 use crate::cli::{Done, Failure, console, output};
 use crate::clock;
 use crate::hash::hexadecimal;
+use crate::present::objection::Objection;
 use crate::time::Timestamp;
 use crate::token::{Scope, Token, TokenFile};
 
@@ -184,15 +185,15 @@ fn list(file: &TokenFile, json: bool) -> Done {
     output::print(&aligned(&head, &tokens.iter().map(row).collect::<Vec<_>>(), console::terminal_width()))
 }
 
-fn name(text: &str) -> Result<String, BadValue> {
+fn name(text: &str) -> Result<String, Objection> {
     let is_fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     match (1..=LONGEST_NAME).contains(&text.len()) && text.chars().all(is_fit) {
         true => Ok(text.to_owned()),
-        false => Err(BadValue { what: "not a valid name", hint: "write up to 32 letters, digits, `.`, `-` or `_`" }),
+        false => Err(Objection::new("not a valid name", "write up to 32 letters, digits, `.`, `-` or `_`")),
     }
 }
 
-fn span(text: &str) -> Result<jiff::Span, BadValue> {
-    let bad = BadValue { what: "not a valid time", hint: "write how long, such as 12h, 30d or 1y" };
+fn span(text: &str) -> Result<jiff::Span, Objection> {
+    let bad = Objection::new("not a valid time", "write how long, such as 12h, 30d or 1y");
     text.parse::<jiff::Span>().ok().filter(|span| span.is_positive()).ok_or(bad)
 }
