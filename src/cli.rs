@@ -18,6 +18,7 @@ mod name;
 mod options;
 mod output;
 mod profiles;
+mod qr;
 mod queue;
 mod read_output;
 pub mod record;
@@ -30,6 +31,7 @@ mod shell;
 mod status;
 mod survey;
 mod tasks;
+mod token;
 mod unwatched;
 mod usage;
 mod wait;
@@ -68,7 +70,7 @@ enum Command {
     Answer(send::AnswerArgs),
     Wait(wait::WaitArgs),
     Serve(serve::ServeArgs),
-    Token(serve::TokenArgs),
+    Token(token::TokenArgs),
     History(history::HistoryArgs),
     Name(name::NameArgs),
     Run(run::RunArgs),
@@ -122,7 +124,7 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         Command::Status(args) => status::run(&args, &options),
         Command::Wait(args) => wait_for(wait::run(&args, &options)),
         Command::Serve(args) => wait_for(serve::run(&args, &options)),
-        Command::Token(args) => serve::token(&args),
+        Command::Token(args) => token::token(&args),
         Command::History(args) => history::run(&args, &options),
         Command::Name(args) => wait_for(name::run(&args, &options)),
         Command::Run(args) => wait_for(run::run(&args, &options)),

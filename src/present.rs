@@ -6,6 +6,7 @@ pub mod arrangement;
 pub mod columns;
 pub mod dialog_shown;
 pub mod document;
+pub mod events;
 pub mod explanation;
 pub mod filter;
 pub mod flags;

@@ -188,7 +188,7 @@ impl From<tmux::Error> for Failure {
 
 impl From<Objection> for Failure {
     fn from(objection: Objection) -> Self {
-        Self::refused(&objection).hint(objection.hint)
+        Self::refused(&objection).hint_if(objection.hint)
     }
 }
 

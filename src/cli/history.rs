@@ -16,6 +16,7 @@ use super::failure::{nothing, number};
 use super::list::{aligned, make_room};
 use super::{Done, Failure, GlobalOptions, console, output};
 use crate::clock;
+use crate::engine::warning_of;
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{Grain, History, Period, Reader, RecordFilter, Settings, StoredTerminal, WriterState, day_totals};
 use crate::present::objection::Objection;
@@ -175,12 +176,11 @@ pub(super) async fn keep(history: &History) {
     warn_of(history);
 }
 
-/// Says that the history does not keep what is done, where it does not. What was asked for is done all the same.
+/// Says that the history does not keep what is done, where it does not.
 pub(super) fn warn_of(history: &History) {
-    let Some(warning) = history.new_warning() else { return };
-    let condition = history.health().condition;
-    let hint = if let WriterState::Degraded(trouble) = condition { Some(trouble.hint()) } else { None };
-    Failure::refused(warning).hint_if(hint).warn();
+    if let Some(warning) = warning_of(history) {
+        Failure::from(warning).warn();
+    }
 }
 
 /// The terminals on the server that the options name, or all.
@@ -198,7 +198,7 @@ pub(super) fn on_servers(known: Vec<StoredTerminal>, options: &GlobalOptions) ->
 fn print_json(reader: &mut Reader, filter: &RecordFilter) -> Result<Done, Trouble> {
     let mut written = Ok(());
     reader.each(filter, |record| {
-        written = output::json_line(&document::of_record(&record)).and_then(|line| output::write_whole(&line));
+        written = document::json_line(&document::of_record(&record)).and_then(|line| output::write_whole(&line));
         written.is_ok()
     })?;
     Ok(output::conclude(written))
@@ -320,7 +320,7 @@ fn totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerminal])
     let grain = if args.json { Grain::Hour } else { Grain::Day };
     let days = day_totals(reader, terminals, args.by, &period, grain)?;
     if args.json {
-        let lines: io::Result<String> = days.iter().map(|day| output::json_line(&to_json(day, args.by))).collect();
+        let lines: io::Result<String> = days.iter().map(|day| document::json_line(&to_json(day, args.by))).collect();
         return Ok(output::conclude(lines.and_then(|lines| output::write_whole(&lines))));
     }
     Ok(if args.by == TotalsOf::Label && days.iter().all(DayTotals::is_nameless) {

@@ -19,6 +19,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use super::console::in_locale;
 use super::failure::{Done, Failure};
+use crate::present::document::json_line;
 use crate::private;
 
 /// Prints a text for people.
@@ -96,13 +97,6 @@ pub(super) fn end_asked_for() -> impl Future<Output = SignalKind> {
         });
         asked.await
     }
-}
-
-/// A value as one line of JSON.
-pub(super) fn json_line(value: &impl Serialize) -> io::Result<String> {
-    let mut text = serde_json::to_string(value)?;
-    text.push('\n');
-    Ok(text)
 }
 
 /// Prints a line of JSON in a stream of them.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Subcommand;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::commands::completed;
 use super::failure::nothing;
@@ -11,6 +11,7 @@ use super::list::{aligned, cell};
 use super::{Done, Failure, GlobalOptions, console, output};
 use crate::clock;
 use crate::history::{Decided, Intents, Owner};
+use crate::present::document::of_intent;
 use crate::present::objection::Objection;
 use crate::record::{Intent, IntentId, IntentState, Trouble};
 use crate::time::Timestamp;
@@ -112,7 +113,7 @@ fn each(args: &QueueArgs, numbers: &[i64], mut decide: impl FnMut(IntentId) -> R
 
 fn list(intents: &[Intent], json: bool, now: Timestamp) -> Done {
     if json {
-        return output::print_json_array(intents.iter().map(fields));
+        return output::print_json_array(intents.iter().map(of_intent));
     }
     if intents.is_empty() {
         return nothing(
@@ -134,14 +135,6 @@ fn list(intents: &[Intent], json: bool, now: Timestamp) -> Done {
         console::tell(&format!("hint: {}", completed(hint)));
     }
     output::print(&table)
-}
-
-/// A message in JSON, in the words of `watch --json`.
-pub(super) fn fields(intent: &Intent) -> Value {
-    json!({
-        "intent": intent.id.0, "terminal": intent.target, "outcome": intent.state.outcome(), "detail": intent.detail,
-        "text": intent.text, "events": intent.events, "created": intent.created, "expires": intent.expires,
-    })
 }
 
 /// What has become of a message, for people.

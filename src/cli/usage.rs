@@ -209,7 +209,7 @@ fn hint_for_value(error: &clap::Error) -> String {
     if let Some(unknown) = source.downcast_ref::<UnknownKey>() {
         unknown.hint()
     } else if let Some(bad) = source.downcast_ref::<Objection>() {
-        bad.hint.clone()
+        bad.hint.clone().unwrap_or_default()
     } else if source.is::<AddrParseError>() {
         "write an address and a port, such as 127.0.0.1:7717".to_owned()
     } else {

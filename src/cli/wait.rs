@@ -24,6 +24,7 @@ use crate::engine::Engine;
 use crate::fleet::{Fleet, ServerId, Terminal, TerminalKey, WindowId};
 use crate::history::{Reader, RecordFilter};
 use crate::operation::Outcome;
+use crate::present::document::json_line;
 use crate::present::item::Item;
 use crate::present::target::{self, Purpose};
 use crate::present::text::quoted;
@@ -288,7 +289,7 @@ impl<'a> Awaited<'a> {
         fields["reached"] = reached.as_deref().or(word.split(' ').next()).into();
         fields["id"] = id.into();
         fields["word"] = word.into();
-        output::json_line(&fields).map(ControlFlow::Break).map_err(|error| impossible(Failure::refused(error)))
+        json_line(&fields).map(ControlFlow::Break).map_err(|error| impossible(Failure::refused(error)))
     }
 }
 

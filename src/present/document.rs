@@ -1,6 +1,7 @@
 //! The JSON documents of the contract (SPEC §12).
 
 use std::borrow::Cow;
+use std::io;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -8,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::item::{Item, what_of_agent};
 use super::sentence;
 use crate::fleet::Fleet;
-use crate::record::{Stored, members};
+use crate::record::{Intent, Stored, members};
 use crate::screen::harmless;
 use crate::state::State;
 use crate::task::TaskFields;
@@ -67,4 +68,19 @@ pub fn of_record(record: &Stored) -> Value {
     let sentence = sentence.map(|sentence| harmless(&format!("{} {}", sentence.subject(&record.name), sentence.text)));
     line.insert("sentence".to_owned(), sentence.into());
     Value::Object(line)
+}
+
+/// A message in JSON, in the words of `watch --json`.
+pub fn of_intent(intent: &Intent) -> Value {
+    json!({
+        "intent": intent.id.0, "terminal": intent.target, "outcome": intent.state.outcome(), "detail": intent.detail,
+        "text": intent.text, "events": intent.events, "created": intent.created, "expires": intent.expires,
+    })
+}
+
+/// A value as one line of JSON.
+pub fn json_line(value: &impl Serialize) -> io::Result<String> {
+    let mut text = serde_json::to_string(value)?;
+    text.push('\n');
+    Ok(text)
 }

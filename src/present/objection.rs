@@ -7,11 +7,16 @@ use std::fmt::Display;
 #[error("{what}")]
 pub struct Objection {
     pub what: String,
-    pub hint: String,
+    pub hint: Option<String>,
 }
 
 impl Objection {
     pub fn new(what: impl Display, hint: impl Display) -> Self {
-        Self { what: what.to_string(), hint: hint.to_string() }
+        Self { what: what.to_string(), hint: Some(hint.to_string()) }
+    }
+
+    /// One about which nothing can be done.
+    pub fn bare(what: impl Display) -> Self {
+        Self { what: what.to_string(), hint: None }
     }
 }

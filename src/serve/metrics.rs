@@ -296,7 +296,7 @@ mod tests {
             let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
             words.filter(|word| word.starts_with("fleetwatch_")).map(str::to_owned).collect()
         };
-        let grafana: serde_json::Value = serde_json::from_str(include_str!("../../../docs/grafana.json")).unwrap();
+        let grafana: serde_json::Value = serde_json::from_str(include_str!("../../docs/grafana.json")).unwrap();
         let mut queries = 0;
         for panel in grafana["panels"].as_array().unwrap() {
             for target in panel["targets"].as_array().into_iter().flatten() {
@@ -307,7 +307,7 @@ mod tests {
         }
         assert!(queries > 8, "{queries}");
         // The table and the alerts in the guide; a histogram is called there by its name alone.
-        for name in asked(include_str!("../../../docs/serving.md")) {
+        for name in asked(include_str!("../../docs/serving.md")) {
             let is_family = there.iter().any(|known| known.strip_prefix(&name).is_some_and(|end| end == "_bucket"));
             assert!(is_family || there.contains(&name), "{name}");
         }

@@ -250,7 +250,7 @@ async fn records(State(served): State<Served>, asked: Result<Query<HistoryQuery>
     let now = Zoned::now();
     let time = |text: &Option<String>| {
         let read = text.as_deref().map(|text| times::moment(text, &now)).transpose();
-        read.map_err(|objection| bad(objection.what, &objection.hint))
+        read.map_err(|objection| HttpReply::of(StatusCode::BAD_REQUEST, &objection))
     };
     let kinds = asked.kind.as_deref().map(|kinds| {
         let unknown = |word: &str| bad(format!("there is no kind `{word}`"), &all_kinds());

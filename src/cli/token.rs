@@ -8,10 +8,10 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use jiff::Zoned;
 
-use crate::cli::failure::nothing;
-use crate::cli::history::local;
-use crate::cli::list::aligned;
-use crate::cli::{Done, Failure, console, output};
+use super::failure::nothing;
+use super::history::local;
+use super::list::aligned;
+use super::{Done, Failure, console, output};
 use crate::clock;
 use crate::hash::hexadecimal;
 use crate::present::objection::Objection;

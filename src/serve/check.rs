@@ -53,7 +53,7 @@ impl HttpReply {
 
     /// The error that the command line would print.
     pub(super) fn of(status: StatusCode, objection: &Objection) -> Self {
-        Self::new(status, objection, &objection.hint)
+        Self::new(status, objection, objection.hint.as_deref().unwrap_or_default())
     }
 
     /// A failure of the server itself.

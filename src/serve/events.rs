@@ -19,10 +19,8 @@ use tokio::time::Instant;
 use super::check::{Caller, HttpReply};
 use super::event_log::{CHUNK, push_event};
 use super::served::Served;
-use crate::cli::watch::Printer;
 use crate::fleet::Fleet;
-use crate::present::filter::Filter;
-use crate::time::Timestamp;
+use crate::present::events::Event;
 
 /// How often it is checked whether a reader may still follow. One that is idle gets a comment.
 const HEART_BEAT: Duration = Duration::from_secs(15);
@@ -115,9 +113,7 @@ impl Stream for Chunks {
     }
 }
 
-/// The first lines of an event stream: one for each terminal and task.
+/// The first events: one for each terminal and task.
 fn states(fleet: &Fleet) -> io::Result<String> {
-    let (view, printer) = (fleet.view(Timestamp::default()), Printer::new(true, Filter::default()));
-    let terminals = view.terminals.iter().map(|terminal| printer.state_line(&terminal.state));
-    terminals.chain(view.tasks.iter().map(|task| printer.task_line(task))).collect()
+    Event::of_all(fleet).map(|event| event.json()).collect()
 }

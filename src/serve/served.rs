@@ -14,7 +14,7 @@ use crate::history::Owner;
 use crate::sender::Sender;
 
 /// A question of a route to the engine.
-pub(super) type Inquiry = Box<dyn FnOnce(&mut Engine) + Send>;
+pub(super) type Inquiry = Box<dyn FnOnce(&Engine) + Send>;
 
 /// What routes share.
 #[derive(Clone)]
@@ -41,16 +41,8 @@ impl Served {
         &self,
         ask: impl FnOnce(&Engine) -> T + Send + 'static,
     ) -> Result<T, HttpReply> {
-        self.tell(move |engine| ask(engine)).await
-    }
-
-    /// The same for something that changes the engine.
-    pub(super) async fn tell<T: Send + 'static>(
-        &self,
-        tell: impl FnOnce(&mut Engine) -> T + Send + 'static,
-    ) -> Result<T, HttpReply> {
         let (reply, answer) = oneshot::channel();
-        let inquiry: Inquiry = Box::new(move |engine| drop(reply.send(tell(engine))));
+        let inquiry: Inquiry = Box::new(move |engine| drop(reply.send(ask(engine))));
         self.inquiries.send(inquiry).await.map_err(|_| ends())?;
         answer.await.map_err(|_| ends())
     }

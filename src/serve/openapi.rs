@@ -19,8 +19,8 @@ mod tests {
     use serde_json::{Map, Value, json};
 
     use super::OPENAPI;
-    use crate::cli::serve::{act, read};
     use crate::record::Kind;
+    use crate::serve::{act, read};
     use crate::state::{State, Transition};
     use crate::task::TaskFields;
 
@@ -249,10 +249,10 @@ mod tests {
     fn the_shipped_schema_of_the_routes_is_that_of_the_types() {
         let made = format!("{:#}\n", document());
         if std::env::var_os("FLEETWATCH_WRITE_SCHEMA").is_some() {
-            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli/serve/openapi.json");
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/serve/openapi.json");
             std::fs::write(path, &made).unwrap();
         } else {
-            assert!(made == OPENAPI, "src/cli/serve/openapi.json is old; FLEETWATCH_WRITE_SCHEMA=1 writes it");
+            assert!(made == OPENAPI, "src/serve/openapi.json is old; FLEETWATCH_WRITE_SCHEMA=1 writes it");
         }
     }
 }
