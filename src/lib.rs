@@ -28,7 +28,7 @@
 //! | 0 | [`follow_up`] | what agents hear about other terminals, when, and whether it arrived |
 //! | 0 | [`operation`] | what is done to a terminal, and its outcome |
 //! | 0 | [`record`] | what happened and what was done, as it is kept and read back |
-//! | 0 | [`present`] | what a person or a script is shown: rows, columns, filter, sentences, documents |
+//! | 0 | [`present`] | what a person or a script is shown: rows, columns, filter, sentences, documents, events |
 //! | 1 | [`ui`] | the view to a frame, a key to an action; no tokio, no tmux, no clock |
 //! | 1 | [`clock`] | the clock that a process reads its times from |
 //! | 1 | [`private`] | this user's directories, and private files in them, whole or absent |

@@ -10,8 +10,8 @@ use crate::ids::{TerminalKey, WindowId, is_id};
 use crate::task::Task;
 
 /// How TARGET may be written for a command that acts on it, for help texts.
-pub const HELP_TO_ACT: &str = "Terminal: its whole name (on a host with or without `HOST/`), a pane id such as %12, a \
-                                      task's window id such as @12, or a tmux target such as session:window.pane";
+pub const HELP_TO_ACT: &str = "Terminal: its whole name (on a host with or without `HOST/`), a pane id such as %12, a task's window \
+                               id such as @12, or a tmux target such as session:window.pane";
 
 /// What a target is for: only to read, the beginning of a name is enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,9 +21,8 @@ pub enum Purpose {
 }
 
 /// How TARGET may be written, for help texts.
-pub const HELP: &str = "Terminal: its name (on a host with or without `HOST/`), a pane id such as %12, a task's \
-                               window id such as @12, a tmux target such as session:window.pane, or the beginning of a \
-                               name that only one terminal has";
+pub const HELP: &str = "Terminal: its name (on a host with or without `HOST/`), a pane id such as %12, a task's window id such as \
+                        @12, a tmux target such as session:window.pane, or the beginning of a name that only one terminal has";
 
 /// The terminal or the task that a target means: the first of name, `%pane`, `@window`, `session`, `session:window`,
 /// `session:window.pane` and, for reading, beginning of a name that fits any at all.

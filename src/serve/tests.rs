@@ -8,7 +8,7 @@ use super::*;
 use crate::history::Settings as HistorySettings;
 use crate::profile::ProfileSet;
 use crate::sender::Sender;
-use crate::time::Timestamp;
+use crate::time::Span;
 use crate::token::{Scope, Token};
 use listener::Peer;
 
@@ -27,7 +27,8 @@ impl Bench {
     fn start() -> Self {
         let home = tempfile::tempdir().unwrap();
         let tokens = TokenFile::at(home.path().join("tokens.json"));
-        let (token, good) = ("fwt_test".to_owned(), (Timestamp::default(), Timestamp::from_millis(i64::MAX)));
+        let (token, now) = ("fwt_test".to_owned(), crate::clock::now());
+        let good = (now, now + Span::from_secs(86_400));
         tokens.change(|all| all.push(Token::new("test", Scope::Act, good, &token))).unwrap();
         let profiles = Arc::new(ProfileSet::builtin());
         let settings = Settings::new(&crate::config::Config::default(), Arc::clone(&profiles));
