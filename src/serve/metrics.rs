@@ -2,12 +2,9 @@
 //! was sent, and how well servers answer.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use axum::extract::State;
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -15,9 +12,6 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry, Unit};
 
-use super::Served;
-use super::check::HttpReply;
-use crate::clock;
 use crate::engine::Update;
 use crate::fleet::{Effect, Fleet, ServerHealth, TerminalKey};
 use crate::record::{Body, Stored, What};
@@ -201,7 +195,7 @@ impl Metrics {
     }
 
     /// All metrics as text, with the current gauges.
-    fn text_of(&self, fleet: &Fleet, now: Timestamp) -> Result<String, std::fmt::Error> {
+    pub(super) fn text_of(&self, fleet: &Fleet, now: Timestamp) -> Result<String, std::fmt::Error> {
         self.terminals.clear();
         self.tasks.clear();
         self.longest_wait.clear();
@@ -264,12 +258,9 @@ fn host(key: &TerminalKey) -> (&'static str, String) {
     ("host", key.server.host.as_deref().unwrap_or_default().to_owned())
 }
 
-/// `GET /metrics`.
-pub(super) async fn metrics(State(served): State<Served>) -> Result<Response, HttpReply> {
-    let metrics = Arc::clone(&served.metrics);
-    let asked = served.ask(move |engine| super::locked(&metrics).text_of(engine.fleet(), clock::now()));
-    let text = asked.await?.map_err(HttpReply::broken)?;
-    Ok(([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response())
+/// The metrics; nothing holds the lock for long.
+pub(super) fn locked(metrics: &Mutex<Metrics>) -> MutexGuard<'_, Metrics> {
+    metrics.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -305,7 +296,7 @@ mod tests {
             let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
             words.filter(|word| word.starts_with("fleetwatch_")).map(str::to_owned).collect()
         };
-        let grafana: serde_json::Value = serde_json::from_str(include_str!("../../../docs/grafana.json")).unwrap();
+        let grafana: serde_json::Value = serde_json::from_str(include_str!("../../docs/grafana.json")).unwrap();
         let mut queries = 0;
         for panel in grafana["panels"].as_array().unwrap() {
             for target in panel["targets"].as_array().into_iter().flatten() {
@@ -316,7 +307,7 @@ mod tests {
         }
         assert!(queries > 8, "{queries}");
         // The table and the alerts in the guide; a histogram is called there by its name alone.
-        for name in asked(include_str!("../../../docs/serving.md")) {
+        for name in asked(include_str!("../../docs/serving.md")) {
             let is_family = there.iter().any(|known| known.strip_prefix(&name).is_some_and(|end| end == "_bucket"));
             assert!(is_family || there.contains(&name), "{name}");
         }

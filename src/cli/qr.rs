@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use qrcode::render::unicode::Dense1x2;
 use qrcode::{EcLevel, QrCode};
 
-use crate::cli::Failure;
+use super::Failure;
 
 /// Black on white, whatever colours the terminal has: cameras read no other code reliably.
 const COLOURS: (&str, &str) = ("\x1b[38;5;16;48;5;231m", "\x1b[0m");

@@ -1,25 +1,30 @@
 //! The routes that read: the JSON of `list`, `explain` and `history`, and screens.
 
+use std::sync::Arc;
+
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router, middleware};
+use jiff::Zoned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::check::{self, HttpReply};
-use super::{Served, act, events, metrics, openapi, page};
-use crate::cli::dialog_shown::DialogShown;
-use crate::cli::list::PublicFields;
-use crate::cli::target::{self, Purpose};
-use crate::cli::{explain, history};
+use super::metrics::locked;
+use super::served::Served;
+use super::{act, events, openapi, page};
 use crate::clock;
 use crate::engine::Engine;
 use crate::fleet::{Terminal, View};
 use crate::history::{Reader, RecordFilter};
-use crate::present::document;
+use crate::present::dialog_shown::DialogShown;
+use crate::present::document::{self, PublicFields};
 use crate::present::item::Item;
+use crate::present::target::{self, Purpose, resolve_past};
+use crate::present::{explanation, times};
 use crate::record::Kind;
 use crate::screen::{Color, Screen, Style};
 use crate::time::Timestamp;
@@ -33,13 +38,13 @@ type JsonAnswer = Result<Json<Value>, HttpReply>;
 
 /// All routes, with the checks of every request.
 pub(super) fn routes(served: Served) -> Router {
-    let access = std::sync::Arc::clone(&served.access);
+    let access = Arc::clone(&served.access);
     Router::new()
         .route("/", get(page::page))
         .route("/manifest.json", get(page::manifest))
         .route("/icon.png", get(page::icon))
         .route("/openapi.json", get(openapi::openapi))
-        .route("/metrics", get(metrics::metrics))
+        .route("/metrics", get(metrics))
         .route("/healthz", get(|| async { Json(json!({ "ok": true })) }))
         .route("/v1/terminals", get(terminals))
         .route("/v1/terminals/{id}", get(terminal))
@@ -68,7 +73,7 @@ impl Served {
             let now = clock::now();
             let view = engine.fleet().view(now);
             let meant = target::resolve(&id, &Item::all(&view), Purpose::Acting);
-            tell(engine, meant.map_err(|failure| HttpReply::of(StatusCode::NOT_FOUND, &failure))?, now)
+            tell(engine, meant.map_err(|unknown| HttpReply::of(StatusCode::NOT_FOUND, &unknown))?, now)
         })
         .await?
     }
@@ -81,11 +86,19 @@ impl Served {
     ) -> Result<T, HttpReply> {
         let tell = |engine: &Engine, meant: Item<'_>, now| {
             let terminal = target::terminal(meant, Purpose::Reading)
-                .map_err(|failure| HttpReply::of(StatusCode::CONFLICT, &failure))?;
+                .map_err(|objection| HttpReply::of(StatusCode::CONFLICT, &objection))?;
             tell(engine, terminal, now)
         };
         self.of(id, tell).await
     }
+}
+
+/// `GET /metrics`.
+async fn metrics(State(served): State<Served>) -> Result<Response, HttpReply> {
+    let metrics = Arc::clone(&served.metrics);
+    let asked = served.ask(move |engine| locked(&metrics).text_of(engine.fleet(), clock::now()));
+    let text = asked.await?.map_err(HttpReply::broken)?;
+    Ok(([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response())
 }
 
 async fn terminals(State(served): State<Served>) -> JsonAnswer {
@@ -210,8 +223,8 @@ async fn explanation(State(served): State<Served>, Path(id): Path<String>) -> Js
         Item::Task(task) => Ok(json!({ "state": task.fields(), "why": task.why(now) })),
         Item::Terminal(terminal) => {
             let (fleet, profiles) = (engine.fleet(), &engine.settings().profiles);
-            let read = explain::read(terminal, profiles);
-            let read = read.map_err(|failure| HttpReply::of(StatusCode::CONFLICT, &failure))?;
+            let read = explanation::read(terminal, profiles);
+            let read = read.map_err(|objection| HttpReply::of(StatusCode::CONFLICT, &objection))?;
             Ok(read.json(fleet, &terminal.key, &fleet.state_of(terminal, now)))
         }
     };
@@ -234,9 +247,10 @@ async fn records(State(served): State<Served>, asked: Result<Query<HistoryQuery>
     let bad = |error: String, hint: &str| HttpReply::new(StatusCode::BAD_REQUEST, error, hint);
     let takes = "it takes target, since, until, kind and limit";
     let Query(asked) = asked.map_err(|error| bad(error.body_text(), takes))?;
+    let now = Zoned::now();
     let time = |text: &Option<String>| {
-        let read = text.as_deref().map(history::moment).transpose();
-        read.map_err(|value| bad(value.what.to_owned(), value.hint))
+        let read = text.as_deref().map(|text| times::moment(text, &now)).transpose();
+        read.map_err(|objection| HttpReply::of(StatusCode::BAD_REQUEST, &objection))
     };
     let kinds = asked.kind.as_deref().map(|kinds| {
         let unknown = |word: &str| bad(format!("there is no kind `{word}`"), &all_kinds());
@@ -256,9 +270,10 @@ async fn records(State(served): State<Served>, asked: Result<Query<HistoryQuery>
     let read = tokio::task::spawn_blocking(move || {
         let mut reader = Reader::open(&path).map_err(HttpReply::broken)?;
         if let Some(target) = &asked.target {
-            let known = reader.terminals().map_err(HttpReply::broken)?;
-            let found = history::find(target, &known, |name| reader.named(name)).map_err(HttpReply::broken)?;
-            filter.terminals = Some(found.map_err(|failure| HttpReply::of(StatusCode::NOT_FOUND, &failure))?);
+            let terminals = reader.terminals().map_err(HttpReply::broken)?;
+            let known: Vec<_> = terminals.iter().map(|one| (&one.key, one.name.as_str())).collect();
+            let found = resolve_past(target, &known, |name| reader.named(name)).map_err(HttpReply::broken)?;
+            filter.terminals = Some(found.map_err(|unknown| HttpReply::of(StatusCode::NOT_FOUND, &unknown))?);
         }
         reader.records(&filter).map_err(HttpReply::broken)
     });

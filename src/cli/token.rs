@@ -8,12 +8,13 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use jiff::Zoned;
 
-use crate::cli::failure::{BadValue, nothing};
-use crate::cli::history::local;
-use crate::cli::list::aligned;
-use crate::cli::{Done, Failure, output};
+use super::failure::nothing;
+use super::history::local;
+use super::list::aligned;
+use super::{Done, Failure, console, output};
 use crate::clock;
 use crate::hash::hexadecimal;
+use crate::present::objection::Objection;
 use crate::time::Timestamp;
 use crate::token::{Scope, Token, TokenFile};
 
@@ -119,7 +120,7 @@ pub fn token(args: &TokenArgs) -> Done {
                 Err(Failure::refused(format!("there is no token `{name}`"))
                     .hint("`fleetwatch token list` lists the tokens"))
             })?;
-            output::tell(&format!("{name} is revoked"));
+            console::tell(&format!("{name} is revoked"));
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -138,7 +139,7 @@ fn add(file: &TokenFile, name: &str, scope: Scope, good_for: jiff::Span) -> Done
         tokens.push(token);
         Ok(())
     })?;
-    output::tell(&format!("good until {}; it is not shown again", until.strftime("%Y-%m-%d %H:%M")));
+    console::tell(&format!("good until {}; it is not shown again", until.strftime("%Y-%m-%d %H:%M")));
     output::print(&format!("{text}\n"))
 }
 
@@ -181,18 +182,18 @@ fn list(file: &TokenFile, json: bool) -> Done {
         vec![token.name.clone(), token.scope.to_string(), local(token.expires, "%H:%M") + over]
     };
     let head = ["NAME", "SCOPE", "EXPIRES"];
-    output::print(&aligned(&head, &tokens.iter().map(row).collect::<Vec<_>>(), output::terminal_width()))
+    output::print(&aligned(&head, &tokens.iter().map(row).collect::<Vec<_>>(), console::terminal_width()))
 }
 
-fn name(text: &str) -> Result<String, BadValue> {
+fn name(text: &str) -> Result<String, Objection> {
     let is_fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     match (1..=LONGEST_NAME).contains(&text.len()) && text.chars().all(is_fit) {
         true => Ok(text.to_owned()),
-        false => Err(BadValue { what: "not a valid name", hint: "write up to 32 letters, digits, `.`, `-` or `_`" }),
+        false => Err(Objection::new("not a valid name", "write up to 32 letters, digits, `.`, `-` or `_`")),
     }
 }
 
-fn span(text: &str) -> Result<jiff::Span, BadValue> {
-    let bad = BadValue { what: "not a valid time", hint: "write how long, such as 12h, 30d or 1y" };
+fn span(text: &str) -> Result<jiff::Span, Objection> {
+    let bad = Objection::new("not a valid time", "write how long, such as 12h, 30d or 1y");
     text.parse::<jiff::Span>().ok().filter(|span| span.is_positive()).ok_or(bad)
 }

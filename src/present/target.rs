@@ -1,42 +1,35 @@
-//! Which terminal a TARGET means.
+//! Which terminal a TARGET means: on the command line, and in the path of a request.
 
 use std::borrow::Cow;
 
-use super::Failure;
-use super::failure::quoted;
-use super::survey::Watched;
-use crate::config::{Match, PaneAddress};
-use crate::fleet::{Fleet, PaneId, PaneLocation, ServerHealth, Terminal, TerminalKey};
-use crate::ids::{WindowId, is_id};
-use crate::present::item::Item;
-use crate::process::{self, Thoroughness};
-use crate::profile::{ProcessInfo, Program};
-use crate::state::ProcessState;
+use super::item::Item;
+use super::objection::Objection;
+use super::text::quoted;
+use crate::fleet::{PaneId, PaneLocation, Terminal};
+use crate::ids::{TerminalKey, WindowId, is_id};
 use crate::task::Task;
-use crate::time::Timestamp;
 
 /// How TARGET may be written for a command that acts on it, for help texts.
-pub(super) const HELP_TO_ACT: &str = "Terminal: its whole name (on a host with or without `HOST/`), a pane id such as %12, a \
-                                      task's window id such as @12, or a tmux target such as session:window.pane";
+pub const HELP_TO_ACT: &str = "Terminal: its whole name (on a host with or without `HOST/`), a pane id such as %12, a task's window \
+                               id such as @12, or a tmux target such as session:window.pane";
 
 /// What a target is for: only to read, the beginning of a name is enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub enum Purpose {
     Reading,
     Acting,
 }
 
 /// How TARGET may be written, for help texts.
-pub(super) const HELP: &str = "Terminal: its name (on a host with or without `HOST/`), a pane id such as %12, a task's \
-                               window id such as @12, a tmux target such as session:window.pane, or the beginning of a \
-                               name that only one terminal has";
+pub const HELP: &str = "Terminal: its name (on a host with or without `HOST/`), a pane id such as %12, a task's window id such as \
+                        @12, a tmux target such as session:window.pane, or the beginning of a name that only one terminal has";
 
 /// The terminal or the task that a target means: the first of name, `%pane`, `@window`, `session`, `session:window`,
 /// `session:window.pane` and, for reading, beginning of a name that fits any at all.
 ///
 /// # Errors
 /// Nothing fits, or several do; the hint names them.
-pub(super) fn resolve<'a>(target: &str, items: &[Item<'a>], purpose: Purpose) -> Result<Item<'a>, Failure> {
+pub fn resolve<'a>(target: &str, items: &[Item<'a>], purpose: Purpose) -> Result<Item<'a>, Objection> {
     find_one(target, items, AGENTS, purpose)
 }
 
@@ -44,42 +37,25 @@ pub(super) fn resolve<'a>(target: &str, items: &[Item<'a>], purpose: Purpose) ->
 ///
 /// # Errors
 /// It is a task.
-pub(super) fn terminal(item: Item<'_>, purpose: Purpose) -> Result<&Terminal, Failure> {
-    item.terminal().ok_or_else(|| match purpose {
-        Purpose::Reading => {
-            is_a_task(item.id()).hint(format!("`fleetwatch explain {}` says what it shows", quoted(item.id())))
-        }
-        Purpose::Acting => is_a_task(item.id()),
+pub fn terminal(item: Item<'_>, purpose: Purpose) -> Result<&Terminal, Objection> {
+    item.terminal().ok_or_else(|| {
+        let name = quoted(item.id());
+        let hint = match purpose {
+            Purpose::Reading => format!("`fleetwatch explain {name}` says what it shows"),
+            Purpose::Acting => format!(
+                "`fleetwatch keys {name} y Enter` types into it, `fleetwatch wait {name} --for asks` waits until it asks"
+            ),
+        };
+        Objection::new(format!("{} is a task; no agent runs in it", item.id()), hint)
     })
-}
-
-/// The failure for a task where an agent is needed.
-pub(super) fn is_a_task(name: &str) -> Failure {
-    let failure = Failure::refused(format!("{name} is a task; no agent runs in it"));
-    let name = quoted(name);
-    failure.hint(format!(
-        "`fleetwatch keys {name} y Enter` types into it, `fleetwatch wait {name} --for asks` waits until it asks"
-    ))
 }
 
 /// The task that a target means, to act on it.
 ///
 /// # Errors
 /// No task fits, or several do; the hint names them.
-pub(super) fn resolve_task<'a>(target: &str, tasks: &[&'a Task]) -> Result<&'a Task, Failure> {
+pub fn resolve_task<'a>(target: &str, tasks: &[&'a Task]) -> Result<&'a Task, Objection> {
     find_one(target, tasks, TASKS, Purpose::Acting)
-}
-
-/// The program in a terminal, from its state.
-pub(super) fn program(terminal: &Terminal) -> Program {
-    let facts = &terminal.state.terminal;
-    match terminal.state.diagnostics.process_state {
-        ProcessState::TuiUp | ProcessState::UnsupportedTool => {
-            let (version, through) = (facts.observed_tool_version.clone(), facts.through.clone());
-            Program::Agent { tool: facts.tool.clone(), version, through }
-        }
-        _ => Program::Other { command: terminal.facts.command.clone() },
-    }
 }
 
 /// What a target may name of a terminal.
@@ -123,13 +99,18 @@ fn find_one<'a, T: Copy + Into<Item<'a>>>(
     items: &[T],
     sought: Sought,
     purpose: Purpose,
-) -> Result<T, Failure> {
+) -> Result<T, Objection> {
     let candidates: Vec<TargetCandidate<'_>> = items.iter().map(|&item| TargetCandidate::of(item.into())).collect();
     only(target, &candidates, sought, purpose).map(|index| items[index])
 }
 
 /// The one candidate that a target means.
-fn only(target: &str, candidates: &[TargetCandidate<'_>], sought: Sought, purpose: Purpose) -> Result<usize, Failure> {
+fn only(
+    target: &str,
+    candidates: &[TargetCandidate<'_>],
+    sought: Sought,
+    purpose: Purpose,
+) -> Result<usize, Objection> {
     match find(target, candidates, purpose)[..] {
         [one] => Ok(one),
         [] => Err(missing(target, candidates, sought)),
@@ -183,20 +164,20 @@ const TASKS: Sought = Sought {
     others: "`fleetwatch tasks list` lists the tasks",
 };
 
-fn missing(target: &str, candidates: &[TargetCandidate<'_>], sought: Sought) -> Failure {
-    let failure = Failure::refused(format!("no {} is called `{target}`", sought.noun));
+fn missing(target: &str, candidates: &[TargetCandidate<'_>], sought: Sought) -> Objection {
     let begun: Vec<String> =
         candidates.iter().filter(|one| begins(one, target)).map(|one| format!("`{}`", one.id)).collect();
-    if !begun.is_empty() {
-        let names = begun.join(", ");
-        return failure.hint(format!("this command needs the whole name or the pane id; did you mean {names}?"));
-    }
-    let otherwise = if candidates.is_empty() { sought.none } else { sought.others };
-    failure.hint(nearest_or(target, candidates.iter().map(|candidate| candidate.id), otherwise))
+    let hint = if begun.is_empty() {
+        let otherwise = if candidates.is_empty() { sought.none } else { sought.others };
+        nearest_or(target, candidates.iter().map(|candidate| candidate.id), otherwise)
+    } else {
+        format!("this command needs the whole name or the pane id; did you mean {}?", begun.join(", "))
+    };
+    Objection::new(format!("no {} is called `{target}`", sought.noun), hint)
 }
 
 /// A hint with the name that a mistyped one may mean, or another hint if it is like none.
-pub(super) fn nearest_or<'a>(meant: &str, names: impl Iterator<Item = &'a str>, otherwise: &str) -> String {
+pub fn nearest_or<'a>(meant: &str, names: impl Iterator<Item = &'a str>, otherwise: &str) -> String {
     let meant = meant.to_lowercase();
     names
         .map(|name| (strsim::jaro_winkler(&meant, &name.to_lowercase()), name))
@@ -205,79 +186,60 @@ pub(super) fn nearest_or<'a>(meant: &str, names: impl Iterator<Item = &'a str>, 
         .map_or(otherwise.to_owned(), |(_, name)| format!("did you mean `{name}`?"))
 }
 
-fn ambiguous<'a>(target: &str, found: impl Iterator<Item = &'a TargetCandidate<'a>>, sought: Sought) -> Failure {
+fn ambiguous<'a>(target: &str, found: impl Iterator<Item = &'a TargetCandidate<'a>>, sought: Sought) -> Objection {
     let found: Vec<String> = found.map(|one| format!("{} ({} {})", one.id, one.pane, one.place.target())).collect();
-    Failure::refused(format!("`{target}` could mean more than one {}: {}", sought.noun, found.join(", ")))
-        .hint("name one of them, or its pane id")
+    let what = format!("`{target}` could mean more than one {}: {}", sought.noun, found.join(", "));
+    Objection::new(what, "name one of them, or its pane id")
 }
 
-// Why a pane that a TARGET names is not watched.
-
-/// A pane that is not watched.
-pub(super) struct Unwatched {
-    /// The pane and its process, unless it is ignored: an agent may run in it.
-    pub agent: Option<(PaneId, u32)>,
-    pub why: Failure,
-}
-
-/// Why a pane is not watched; `None` if the target names no pane on a server that answers, or one that is watched.
-pub(super) async fn unwatched(target: &str, watched: &Watched, fleet: &Fleet) -> Option<Unwatched> {
-    let view = fleet.view(Timestamp::default());
-    let known: Vec<&TerminalKey> = Item::all(&view).iter().map(|item| item.key()).collect();
-    for id in view.servers.iter().filter(|server| server.health == ServerHealth::Up).map(|server| &server.id) {
-        let Ok(server) = watched.server(id) else { continue };
-        let Ok(listing) = server.poll(&[]).await else { continue };
-        let is_known = |pane: PaneId| known.iter().any(|key| key.server == *id && key.pane == pane);
-        let mut found =
-            listing.panes.iter().filter(|pane| target == pane.id.to_string() || pane.place.named(target).is_some());
-        let Some(pane) = found.next().filter(|pane| !is_known(pane.id)) else { continue };
-        let (place, number) = (pane.place.target(), pane.id);
-        let address = PaneAddress { server: id, place: &pane.place, pane: pane.id };
-        if watched.settings.poll.rules.of_pane(address) == Match::Ignored {
-            let why = Failure::refused(format!(
-                "pane {number} ({place}) is not watched, because the configuration ignores it"
-            ))
-            .hint("`ignore` under [watch] in the configuration names it");
-            return Some(Unwatched { agent: None, why });
-        }
-        let found = process::under(&server, vec![pane.pid], Thoroughness::All).await;
-        let found_text = match found.as_ref().map(|found| found.get(&pane.pid).map(Vec::as_slice).unwrap_or_default()) {
-            Ok([]) => format!("tmux names its command `{}`", pane.facts.command),
-            Ok(processes) => format!("its processes are {}", named(processes)),
-            Err(error) => {
-                format!("tmux names its command `{}`, and its processes are not known: {error}", pane.facts.command)
-            }
-        };
-        let why = Failure::refused(format!("pane {number} ({place}) runs no known agent: {found_text}")).hint(format!(
-            "if one of them is an agent, a [[terminal]] with `session = \"{}\"` and `tool` in the configuration says so, or \
-             `processes` of a profile of your own; `fleetwatch profiles list` lists the known agents",
-            pane.place.session
-        ));
-        return Some(Unwatched { agent: Some((pane.id, pane.pid)), why });
-    }
-    None
-}
-
-/// The most processes that are named of one pane, and characters of each.
-const NAMED: usize = 8;
-const CHARACTERS: usize = 60;
-
-fn named(processes: &[ProcessInfo]) -> String {
-    let name = |process: &ProcessInfo| {
-        let line = if process.arguments.is_empty() { process.name.clone() } else { process.arguments.join(" ") };
-        let short: String = line.chars().take(CHARACTERS).collect();
-        let cut = if line.chars().count() > CHARACTERS { "…" } else { "" };
-        format!("`{short}{cut}` ({} {})", process.name, process.pid)
+/// The terminals among those of the history that a target means: all that have or had its name, because an agent that is started
+/// again in another pane under the same name is the same to the operator. `had_it` finds those that had the name, where none has
+/// it.
+///
+/// # Errors
+/// What `had_it` says. The inner error says that the target fits none, or several.
+pub fn resolve_past<E>(
+    target: &str,
+    known: &[(&TerminalKey, &str)],
+    had_it: impl Fn(&str) -> Result<Vec<TerminalKey>, E>,
+) -> Result<Result<Vec<TerminalKey>, Objection>, E> {
+    let of = |fits: &dyn Fn(&TerminalKey, &str) -> bool| -> Vec<(&TerminalKey, &str)> {
+        known.iter().copied().filter(|(key, name)| fits(key, name)).collect()
     };
-    let mut names: Vec<String> = processes.iter().take(NAMED).map(name).collect();
-    names.extend((processes.len() > NAMED).then(|| format!("{} more", processes.len() - NAMED)));
-    names.join(", ")
+    let keys = |found: Vec<(&TerminalKey, &str)>| found.into_iter().map(|(key, _)| key.clone()).collect();
+    for found in [of(&|_, name| name == target), of(&|key, _| key.pane.to_string() == target)] {
+        if !found.is_empty() {
+            return Ok(Ok(keys(found)));
+        }
+    }
+    // Another configuration may call it otherwise by now.
+    let had_it = had_it(target)?;
+    let found = of(&|key, _| had_it.contains(key));
+    if !found.is_empty() {
+        return Ok(Ok(keys(found)));
+    }
+    let found = of(&|_, name| !target.is_empty() && name.starts_with(target));
+    let mut names: Vec<&str> = found.iter().map(|(_, name)| *name).collect();
+    names.sort_unstable();
+    names.dedup();
+    Ok(match names[..] {
+        [_] => Ok(keys(found)),
+        [] => {
+            let otherwise = "`fleetwatch history` without a target shows all of them";
+            let hint = nearest_or(target, known.iter().map(|(_, name)| *name), otherwise);
+            Err(Objection::new(format!("the history knows no terminal `{target}`"), hint))
+        }
+        _ => {
+            let what = format!("`{target}` could mean several terminals: {}", names.join(", "));
+            Err(Objection::new(what, "name one of them, or its pane id"))
+        }
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::place;
+    use crate::ids::{ServerId, place};
 
     fn candidate<'a>(id: &'a str, pane: u32, place: &'a PaneLocation) -> TargetCandidate<'a> {
         let place = Cow::Borrowed(place);
@@ -380,7 +342,7 @@ mod tests {
             candidate("shop-api", 1, &api),
             TargetCandidate { window: Some(WindowId(9)), ..candidate("shop-web", 2, &api) },
         ];
-        let text = |failure: Failure| format!("{failure:?}");
+        let text = |objection: Objection| format!("{objection:?}");
         let refusal = |target, sought| text(only(target, &candidates, sought, Purpose::Reading).unwrap_err());
         assert!(refusal("shop-apj", AGENTS).contains("did you mean `shop-api`?"));
         let acting = |target| text(only(target, &candidates, AGENTS, Purpose::Acting).unwrap_err());
@@ -424,5 +386,30 @@ mod tests {
         assert_eq!(find("box-2/job", &all, Purpose::Acting), [0]);
         assert_eq!(find("web", &all, Purpose::Acting), [4], "what has the very name comes first");
         assert_eq!(find("db", &all, Purpose::Acting), [2, 3]);
+    }
+
+    #[test]
+    fn a_target_means_every_terminal_of_its_name() {
+        let keys = [1, 2, 3, 4].map(|pane| TerminalKey {
+            server: ServerId::default(),
+            pane: PaneId(pane),
+            pid: pane,
+            instance: Default::default(),
+        });
+        let known: Vec<(&TerminalKey, &str)> = keys.iter().zip(["api", "api", "apiary", "docs"]).collect();
+        let had_it = |name: &str| Ok::<_, ()>(keys.iter().filter(|_| name == "shop").take(1).cloned().collect());
+        let panes = |target: &str| {
+            resolve_past(target, &known, had_it)
+                .unwrap()
+                .map(|keys| keys.iter().map(|key| key.pane.0).collect::<Vec<_>>())
+                .map_err(|objection| objection.to_string())
+        };
+        assert_eq!(panes("api"), Ok(vec![1, 2]));
+        assert_eq!(panes("%3"), Ok(vec![3]));
+        assert_eq!(panes("shop"), Ok(vec![1]), "it was called so");
+        assert_eq!(panes("do"), Ok(vec![4]));
+        assert_eq!(panes("ap"), Err("`ap` could mean several terminals: api, apiary".to_owned()));
+        assert_eq!(panes("dosc"), Err("the history knows no terminal `dosc`".to_owned()));
+        assert!(panes("").is_err());
     }
 }

@@ -6,10 +6,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
 use crate::history::Settings as HistorySettings;
-use crate::owner::Settings;
 use crate::profile::ProfileSet;
-use crate::tmux;
-use crate::token::TokenFile;
+use crate::sender::Sender;
+use crate::time::Span;
+use crate::token::{Scope, Token};
 use listener::Peer;
 
 /// How often everything else has its turn before somebody hangs up.
@@ -27,7 +27,9 @@ impl Bench {
     fn start() -> Self {
         let home = tempfile::tempdir().unwrap();
         let tokens = TokenFile::at(home.path().join("tokens.json"));
-        let token = token::replace(&tokens, "test", Scope::Act).unwrap();
+        let (token, now) = ("fwt_test".to_owned(), crate::clock::now());
+        let good = (now, now + Span::from_secs(86_400));
+        tokens.change(|all| all.push(Token::new("test", Scope::Act, good, &token))).unwrap();
         let profiles = Arc::new(ProfileSet::builtin());
         let settings = Settings::new(&crate::config::Config::default(), Arc::clone(&profiles));
         let mut engine = Engine::start(settings, &[]).unwrap();

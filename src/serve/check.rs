@@ -17,8 +17,8 @@ use serde_json::{Map, Value};
 use super::listener::Peer;
 use super::places::ConnectionPlace;
 use crate::address::WebAddress;
-use crate::cli::Failure;
 use crate::clock;
+use crate::present::objection::Objection;
 use crate::token::{Token, TokenFile};
 
 /// The largest burst of requests for a token; each second returns as many as the next constant says.
@@ -52,8 +52,8 @@ impl HttpReply {
     }
 
     /// The error that the command line would print.
-    pub(super) fn of(status: StatusCode, failure: &Failure) -> Self {
-        Self::new(status, failure, failure.remedy().unwrap_or_default())
+    pub(super) fn of(status: StatusCode, objection: &Objection) -> Self {
+        Self::new(status, objection, objection.hint.as_deref().unwrap_or_default())
     }
 
     /// A failure of the server itself.

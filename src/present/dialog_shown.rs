@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 /// The dialog that a terminal shows, with its whole text, spelled as on the dashboard.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct DialogShown {
+pub struct DialogShown {
     /// Its name: a hash over what it asks and all that its options say.
     id: String,
     /// Whether the pane shows all of it.
@@ -39,19 +39,19 @@ struct OptionShown {
 }
 
 /// The keys that choose an option without a text.
-pub(super) fn sends(dialog: &Dialog, option: usize) -> Option<String> {
+pub fn sends(dialog: &Dialog, option: usize) -> Option<String> {
     let keys = in_words(&dialog.presses(option));
     Some(keys).filter(|keys| !keys.is_empty() && !dialog.needs_text(option))
 }
 
 /// The one of `yes` and `no` that means an option.
-pub(super) fn answers(dialog: &Dialog, option: usize) -> Option<&'static str> {
+pub fn answers(dialog: &Dialog, option: usize) -> Option<&'static str> {
     ["yes", "no"].into_iter().find(|word| dialog.choose(word) == Ok(option))
 }
 
 impl DialogShown {
     /// `None` if the terminal shows none.
-    pub(super) fn of(terminal: &Terminal) -> Option<Self> {
+    pub fn of(terminal: &Terminal) -> Option<Self> {
         let dialog = terminal.dialog.as_ref()?;
         let option = |(nth, option): (usize, &Choice)| OptionShown {
             name: option.name.clone(),

@@ -1,7 +1,7 @@
 //! The event stream: the lines of `watch --json` with numbers. The newest are kept, and each reader reads at its own pace;
 //! one that falls too far behind starts over with the full state.
 
-use std::collections::VecDeque;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -13,105 +13,19 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use futures_core::Stream;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use super::Served;
 use super::check::{Caller, HttpReply};
-use crate::clock;
+use super::event_log::{CHUNK, push_event};
+use super::served::Served;
+use crate::fleet::Fleet;
+use crate::present::events::Event;
 
-/// The most bytes of lines that are kept.
-const KEPT_BYTES: usize = 16 << 20;
-/// The most bytes of a chunk.
-const CHUNK: usize = 64 << 10;
 /// How often it is checked whether a reader may still follow. One that is idle gets a comment.
 const HEART_BEAT: Duration = Duration::from_secs(15);
-/// How many readers are sent the full state at the same time: each may take megabytes.
-const BEGINNERS: usize = 8;
 /// The header in which a browser says which event it got last.
 const LAST_EVENT_ID: &str = "last-event-id";
-
-/// The newest lines.
-#[derive(Debug)]
-pub(super) struct EventLog {
-    /// Which run of `serve` the numbers belong to.
-    run: i64,
-    kept: watch::Sender<Kept>,
-    beginners: Semaphore,
-}
-
-#[derive(Debug, Default)]
-struct Kept {
-    lines: VecDeque<Arc<str>>,
-    /// The number of the newest line.
-    last: u64,
-    bytes: usize,
-}
-
-impl EventLog {
-    pub(super) fn new() -> Self {
-        let (run, beginners) = (clock::now().as_millis(), Semaphore::new(BEGINNERS));
-        Self { run, kept: watch::Sender::default(), beginners }
-    }
-
-    /// Keeps lines of JSON, and wakes readers.
-    pub(super) fn push(&self, lines: &str) {
-        if lines.is_empty() {
-            return;
-        }
-        self.kept.send_modify(|kept| {
-            for line in lines.lines() {
-                kept.bytes += line.len();
-                kept.last += 1;
-                kept.lines.push_back(line.into());
-            }
-            while kept.bytes > KEPT_BYTES
-                && let Some(oldest) = kept.lines.pop_front()
-            {
-                kept.bytes -= oldest.len();
-            }
-        });
-    }
-
-    /// The number of the newest line.
-    pub(super) fn last(&self) -> u64 {
-        self.kept.borrow().last
-    }
-
-    /// The next chunk after a number, and the number of its last line; `None` if it is no longer kept.
-    fn behind(&self, number: u64) -> Option<(String, u64)> {
-        let kept = self.kept.borrow();
-        let missing = usize::try_from(kept.last.checked_sub(number)?).ok()?;
-        let first = kept.lines.len().checked_sub(missing)?;
-        let (mut text, mut at) = (String::new(), number);
-        for line in kept.lines.range(first..) {
-            at += 1;
-            push_event(&mut text, Some(&self.name(at)), line);
-            if text.len() >= CHUNK {
-                break;
-            }
-        }
-        Some((text, at))
-    }
-
-    /// A number as readers receive it.
-    fn name(&self, number: u64) -> String {
-        format!("{}-{number}", self.run)
-    }
-
-    /// The number after which a reader continues; `None` for a number of another run, or for anything else.
-    fn number(&self, name: &str) -> Option<u64> {
-        let (run, number) = name.split_once('-')?;
-        number.parse().ok().filter(|_| run.parse() == Ok(self.run))
-    }
-}
-
-fn push_event(text: &mut String, name: Option<&str>, line: &str) {
-    if let Some(name) = name {
-        text.extend(["id: ", name, "\n"]);
-    }
-    text.extend(["data: ", line, "\n\n"]);
-}
 
 /// `GET /v1/events`.
 pub(super) async fn events(
@@ -175,7 +89,7 @@ async fn begin(served: &Served, chunks: &mpsc::Sender<Bytes>) -> Option<u64> {
     let log = &served.events;
     let _place = log.beginners.acquire().await.ok()?;
     let events = Arc::clone(log);
-    let (states, at) = served.ask(move |engine| (super::states(engine.fleet()), events.last())).await.ok()?;
+    let (states, at) = served.ask(move |engine| (states(engine.fleet()), events.last())).await.ok()?;
     let mut text = "event: reset\ndata: {}\n\n".to_owned();
     for line in states.ok()?.lines() {
         push_event(&mut text, None, line);
@@ -199,26 +113,7 @@ impl Stream for Chunks {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn who_falls_behind_what_is_kept_begins_again() {
-        let log = EventLog::new();
-        assert_eq!(log.behind(0), Some((String::new(), 0)));
-        log.push("{\"n\":1}\n{\"n\":2}\n");
-        let (text, at) = log.behind(1).unwrap();
-        assert_eq!((text, at), (format!("id: {}-2\ndata: {{\"n\":2}}\n\n", log.run), 2));
-        assert_eq!(log.behind(3), None, "that has not been sent yet");
-        let long = "x".repeat(1 << 20);
-        (0..40).for_each(|_| log.push(&long));
-        assert_eq!(log.behind(2), None);
-        assert!(log.kept.borrow().bytes <= KEPT_BYTES);
-        assert_eq!(log.behind(log.last() - 1).map(|(_, at)| at), Some(42));
-        assert_eq!(log.number(&log.name(7)), Some(7));
-        for other in ["", "7", "1-7", &format!("{}-", log.run), &format!("{}-x", log.run)] {
-            assert_eq!(log.number(other), None, "{other}");
-        }
-    }
+/// The first events: one for each terminal and task.
+fn states(fleet: &Fleet) -> io::Result<String> {
+    Event::of_all(fleet).map(|event| event.json()).collect()
 }

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 const PAGE: &str = include_str!("page.html");
 const MANIFEST: &str = include_str!("manifest.json");
-const ICON: &[u8] = include_bytes!("../../../config/icon.png");
+const ICON: &[u8] = include_bytes!("../../config/icon.png");
 
 /// What a browser may do with the page: run its own script, identified by its hash, and ask this server.
 static POLICY: LazyLock<String> = LazyLock::new(|| {

@@ -24,7 +24,7 @@ use tokio::time::Sleep;
 use tower::ServiceExt as _;
 
 use super::places::{ConnectionPlace, ConnectionPlaces};
-use crate::cli::Failure;
+use crate::present::objection::Objection;
 use crate::private;
 
 /// How long the head of a request may take, and how long a connection may be idle.
@@ -55,7 +55,7 @@ impl fmt::Display for Peer {
 }
 
 /// Where `serve` listens.
-pub(super) enum Listener {
+pub enum Listener {
     Port(TcpListener),
     Socket(UnixListener, PathBuf),
 }
@@ -68,10 +68,10 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 impl Listener {
     /// # Errors
     /// The address is in use, or not allowed.
-    pub(super) async fn on_port(address: SocketAddr) -> Result<Self, Failure> {
+    pub async fn on_port(address: SocketAddr) -> Result<Self, Objection> {
         TcpListener::bind(address).await.map(Listener::Port).map_err(|error| {
-            Failure::refused(format!("cannot listen on {address}: {error}"))
-                .hint("choose another address or port with `--listen`; port 0 takes any free port")
+            let hint = "choose another address or port with `--listen`; port 0 takes any free port";
+            Objection::new(format!("cannot listen on {address}: {error}"), hint)
         })
     }
 
@@ -79,10 +79,10 @@ impl Listener {
     ///
     /// # Errors
     /// Its directory belongs to others, or somebody listens there.
-    pub(super) async fn on_socket(path: &Path) -> Result<Self, Failure> {
+    pub async fn on_socket(path: &Path) -> Result<Self, Objection> {
         let refused = |error: io::Error| {
-            Failure::refused(format!("cannot listen on {}: {error}", path.display()))
-                .hint("name a path in a directory that is yours alone")
+            let hint = "name a path in a directory that is yours alone";
+            Objection::new(format!("cannot listen on {}: {error}", path.display()), hint)
         };
         private::make_directory(path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new(".")))
             .map_err(refused)?;
@@ -101,7 +101,7 @@ impl Listener {
     }
 
     /// The place for people: a URL, or a path.
-    pub(super) fn place(&self) -> io::Result<String> {
+    pub fn place(&self) -> io::Result<String> {
         match self {
             Listener::Port(listener) => Ok(format!("http://{}", listener.local_addr()?)),
             Listener::Socket(_, path) => Ok(path.display().to_string()),

@@ -13,19 +13,19 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::Served;
 use super::check::{Caller, HttpReply, json_body, said};
-use crate::cli::dialog_shown::DialogShown;
-use crate::cli::send::{self, PromptBack};
+use super::served::{Served, ends};
 use crate::clock;
 use crate::dialog::Dialog;
-use crate::engine::Engine;
+use crate::engine::{Engine, PromptBack};
 use crate::fleet::Terminal;
 use crate::hash::hexadecimal;
 use crate::history::{HttpRequest, HttpRequests, Intents, Owner, RequestProgress};
 use crate::operation::{
     Act, Asked, Key, Obstacle, Operation, Outcome, PasteText, Privacy, Producer, Recipient, Refusal, When, interrupt,
 };
+use crate::present::answer;
+use crate::present::dialog_shown::DialogShown;
 use crate::present::item::Item;
 use crate::record::Trouble;
 use crate::sender::Gate;
@@ -188,7 +188,7 @@ impl Served {
         B: Send + 'static,
         F: Future<Output = Result<HttpReply, HttpReply>> + Send + 'static,
     {
-        let place = Arc::clone(&self.acts).acquire_owned().await.map_err(|_| super::ends())?;
+        let place = Arc::clone(&self.acts).acquire_owned().await.map_err(|_| ends())?;
         let done = tokio::spawn(async move {
             let _place = place;
             let Ask { id, by, key, token, digest, body } = ask;
@@ -361,9 +361,9 @@ async fn answer(State(served): State<Served>, ask: Ask<AnswerBody>) -> Result<Re
         let (read, target) = (name.clone(), id.clone());
         let named = move |_: &Engine, terminal: &Terminal, _| {
             let dialog = dialog_named(terminal, &read)?;
-            let (reply, prompt) = send::meant(&choice, text.as_deref(), &dialog)
-                .map_err(|failure| HttpReply::of(StatusCode::BAD_REQUEST, &failure))?;
-            if !dialog.is_whole() && !send::is_no(&dialog, &reply, prompt.as_deref()) {
+            let (reply, prompt) = answer::meant(&choice, text.as_deref(), &dialog)
+                .map_err(|unmeant| HttpReply::of(StatusCode::BAD_REQUEST, &unmeant.into()))?;
+            if !dialog.is_whole() && !answer::is_no(&dialog, &reply, prompt.as_deref()) {
                 return Err(unread(terminal, &dialog));
             }
             let excerpt = terminal.state.assessment.operator_excerpt.clone().unwrap_or_default();

@@ -19,8 +19,8 @@ mod tests {
     use serde_json::{Map, Value, json};
 
     use super::OPENAPI;
-    use crate::cli::serve::{act, read};
     use crate::record::Kind;
+    use crate::serve::{act, read};
     use crate::state::{State, Transition};
     use crate::task::TaskFields;
 
@@ -88,7 +88,7 @@ mod tests {
         let terminal = made.subschema_for::<State>().to_value();
         let task = made.subschema_for::<TaskFields>().to_value();
         let transition = made.subschema_for::<Transition>().to_value();
-        let dialog = made.subschema_for::<crate::cli::dialog_shown::DialogShown>().to_value();
+        let dialog = made.subschema_for::<crate::present::dialog_shown::DialogShown>().to_value();
         let screen = made.subschema_for::<read::ScreenShown>().to_value();
         let prompt = taken.subschema_for::<act::PromptBody>().to_value();
         let answer = taken.subschema_for::<act::AnswerBody>().to_value();
@@ -233,7 +233,9 @@ mod tests {
             good.iter().for_each(|text| assert!(fits(place, text), "{place}: {text:?}"));
             bad.iter().for_each(|text| assert!(!fits(place, text), "{place}: {text:?}"));
             let at = since.as_str() == place;
-            good.iter().filter(|_| at).for_each(|text| assert!(crate::cli::history::moment(text).is_ok(), "{text}"));
+            good.iter()
+                .filter(|_| at)
+                .for_each(|text| assert!(crate::present::times::moment(text, &jiff::Zoned::now()).is_ok(), "{text}"));
         }
         for dialog in &dialogs {
             assert!(
@@ -247,10 +249,10 @@ mod tests {
     fn the_shipped_schema_of_the_routes_is_that_of_the_types() {
         let made = format!("{:#}\n", document());
         if std::env::var_os("FLEETWATCH_WRITE_SCHEMA").is_some() {
-            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli/serve/openapi.json");
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/serve/openapi.json");
             std::fs::write(path, &made).unwrap();
         } else {
-            assert!(made == OPENAPI, "src/cli/serve/openapi.json is old; FLEETWATCH_WRITE_SCHEMA=1 writes it");
+            assert!(made == OPENAPI, "src/serve/openapi.json is old; FLEETWATCH_WRITE_SCHEMA=1 writes it");
         }
     }
 }
