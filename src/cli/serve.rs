@@ -34,7 +34,7 @@ pub struct ServeArgs {
     pub insecure: bool,
     /// What a proxy in front of it shows, such as `https://box.example.ts.net`: `--qr` leads there, and requests may be addressed to
     /// that name.
-    #[arg(long, value_name = "URL", value_parser = WebAddress::parse)]
+    #[arg(long, value_name = "URL", value_parser = WebAddress::parse_root)]
     pub url: Option<WebAddress>,
     /// Answer requests that are addressed to this name, in addition to `localhost` and IP addresses; may be repeated.
     #[arg(long, value_name = "NAME")]
