@@ -122,7 +122,7 @@ impl App {
         let appearance = appearance::options(&config.ui, &source.directories())?;
         let profiles = Arc::clone(&watching.profiles);
         let history = History::start(&config.history);
-        let (engine, sender) = Engine::start_acting(watching, &servers, (&config, &history), true)?;
+        let (engine, actor) = Engine::start_acting(watching, &servers, (&config, &history), true)?;
         let mut ui = Ui::new(UiOptions { templates: config.templates.clone(), ..appearance });
         ui.complete_hints(hint);
         if let Some(greeting) = greeting {
@@ -136,7 +136,7 @@ impl App {
         Ok(Self {
             engine,
             ui,
-            actors: Actors::new(sender, to_app),
+            actors: Actors::new(actor, to_app),
             drafts,
             choices,
             follow_ups: BTreeMap::new(),

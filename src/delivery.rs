@@ -103,7 +103,7 @@ impl Dispatcher {
                 }
             }
             OwnerEvent::Handled(notice) => self.notifier.handled(notice, clock::now()),
-            OwnerEvent::Input(_) | OwnerEvent::Refused { .. } | OwnerEvent::Checkpoint { .. } => {}
+            OwnerEvent::Input(_) | OwnerEvent::Act(_) | OwnerEvent::Refused { .. } | OwnerEvent::Checkpoint { .. } => {}
         }
     }
 

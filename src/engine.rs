@@ -7,13 +7,13 @@
 mod prompt_back;
 mod update;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::future::pending;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::{JoinError, JoinSet};
 
 use crate::clock;
@@ -24,7 +24,7 @@ use crate::history::{self, History, IntentNews, Submission};
 use crate::ids::TerminalKey;
 use crate::notify::Suppression;
 use crate::operation::Act;
-use crate::owner::{self, OwnerEvent, Role, Settings, Watcher};
+use crate::owner::{self, Actor, Followed, OwnerEvent, Role, Settings, Watcher};
 use crate::poll;
 use crate::private;
 use crate::process;
@@ -59,8 +59,10 @@ const STOPPED: Span = Span::from_secs(2);
 pub enum EngineEvent {
     /// A server was polled, or this process has another role for it.
     Owner(OwnerEvent),
-    /// Another process has sent something.
+    /// A process that does not act through the owner has sent something.
     Submission(Submission),
+    /// What this process does for another one has come further.
+    Asked(OperationEvent),
     /// The operator says something of a terminal, in any process.
     Noted(KeptNote),
     /// Something to show or to print.
@@ -87,7 +89,7 @@ pub struct Engine {
     /// Dropping a watcher ends it.
     watchers: Vec<(ServerId, Watcher)>,
     /// The servers whose inputs come from another process, their owner.
-    followed: BTreeSet<ServerId>,
+    followed: Followed,
     /// When something was handled last by this process's clock, and when that was the first after it had been stopped.
     handled: Timestamp,
     resumed: Timestamp,
@@ -110,6 +112,9 @@ struct Acting {
     messages: UnboundedReceiver<IntentNews>,
     notes: UnboundedReceiver<KeptNote>,
     operations: UnboundedReceiver<OperationEvent>,
+    /// The same of what other processes ask for.
+    asked: UnboundedReceiver<OperationEvent>,
+    to_asked: UnboundedSender<OperationEvent>,
     deliveries: UnboundedReceiver<DeliveryEvent>,
 }
 
@@ -122,18 +127,19 @@ impl Engine {
         Self::with(settings, servers, None)
     }
 
-    /// The same, and may act for servers by the rules of a configuration, until [`Engine::leave`]. What the sender that is
+    /// The same, and may act for servers by the rules of a configuration, until [`Engine::leave`]. What the actor that is
     /// returned performs the engine follows. Must be called within the runtime.
     pub fn start_acting(
         mut settings: Settings,
         servers: &[ServerId],
         (config, history): (&Config, &History),
         has_terminal: bool,
-    ) -> Result<(Self, Sender), Error> {
+    ) -> Result<(Self, Actor), Error> {
         // By this name other processes tell that what it sets in tmux is still in use.
         process::take_name();
         settings.poll.keeper = Some(poll::owner());
         let (to_operations, operations) = mpsc::unbounded_channel();
+        let (to_asked, asked) = mpsc::unbounded_channel();
         let (to_deliveries, deliveries) = mpsc::unbounded_channel();
         let (profiles, tmux) = (Arc::clone(&settings.profiles), settings.poll.tmux.clone());
         let sender = Sender::new(profiles, tmux.clone(), history.clone(), private::lock_directory());
@@ -146,18 +152,21 @@ impl Engine {
             notes: history.notes(),
             history: history.clone(),
             operations,
+            asked,
+            to_asked,
             deliveries,
         };
         let mut engine = Self::with(settings, servers, Some(acting))?;
         // Nothing is reported under a name that is not the operator's.
         engine.know(history::notes_in(history.path()));
-        Ok((engine, sender))
+        let actor = Actor::following(sender, &engine.settings, Arc::clone(&engine.followed));
+        Ok((engine, actor))
     }
 
     fn with(settings: Settings, servers: &[ServerId], acting: Option<Acting>) -> Result<Self, Error> {
         let (to_engine, owner_events) = mpsc::channel(WAITING_EVENTS);
         let fleet = Fleet::new(settings.fleet.clone(), Arc::clone(&settings.profiles));
-        let (watchers, followed, updates) = (Vec::new(), BTreeSet::new(), VecDeque::new());
+        let (watchers, followed, updates) = (Vec::new(), Followed::default(), VecDeque::new());
         let parts = VecDeque::new();
         let (handled, resumed) = (Timestamp::default(), Timestamp::default());
         let mut engine = Self {
@@ -250,10 +259,15 @@ impl Engine {
         match event {
             EngineEvent::Owner(event) => self.owner_event(event, now),
             EngineEvent::Submission(submission) => {
-                if let Some(input) = submission.input_for(&self.fleet, now) {
-                    self.take(input, now);
+                let input = submission.input_for(&self.fleet, now);
+                // A client hears of it from the owner of the server, between the same polls.
+                let is_told =
+                    |input: &Input| matches!(input, Input::Submitted { key, .. } if self.follows(&key.server));
+                if let Some(input) = input.filter(|input| !is_told(input)) {
+                    self.handle_local(input, now);
                 }
             }
+            EngineEvent::Asked(event) => self.operation_event(&event, now),
             EngineEvent::Noted(noted) => self.take(Input::Noted(noted), now),
             EngineEvent::Update(update) => {
                 if let Update::Operation(event) = &update {
@@ -291,6 +305,7 @@ impl Engine {
                 Some(&key.server)
             }
             Input::TaskKilled { server, .. } => Some(server),
+            Input::Submitted { key, .. } => Some(&key.server),
             _ => None,
         };
         let watcher = self.watchers.iter().find(|(watched, _)| Some(watched) == server);
@@ -356,7 +371,7 @@ impl Engine {
             }
         };
         // The new watchers say who owns the servers.
-        self.followed.clear();
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner).clear();
         for (server, watcher) in watchers.into_iter().filter(|(server, _)| !servers.contains(server)) {
             let poll = self.settings.poll.clone();
             self.take(Input::Unwatched { server: server.clone() }, clock::now());
@@ -397,6 +412,11 @@ impl Engine {
     fn owner_event(&mut self, event: OwnerEvent, now: Timestamp) {
         match event {
             OwnerEvent::Input(input) => self.take(input, now),
+            OwnerEvent::Act(caller) => {
+                if let Some(acting) = &self.acting {
+                    tokio::spawn(caller.serve(acting.sender.clone().telling(acting.to_asked.clone())));
+                }
+            }
             OwnerEvent::Refused { server, why } => {
                 self.updates.push_back(Update::Refused(owner::refusal(&server, &why)));
             }
@@ -407,9 +427,10 @@ impl Engine {
             }
             event => {
                 if let OwnerEvent::Role { server, role, .. } = &event {
+                    let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
                     match role {
-                        Role::Client => self.followed.insert(server.clone()),
-                        Role::Owner | Role::Alone => self.followed.remove(server),
+                        Role::Client => followed.insert(server.clone(), self.settings.fingerprint()),
+                        Role::Owner | Role::Alone => followed.remove(server),
                     };
                 }
                 if let Some(acting) = &mut self.acting {
@@ -419,14 +440,25 @@ impl Engine {
         }
     }
 
-    /// Follows an operation of this process: a prompt begins a turn, and an answered dialog was seen.
+    /// Whether the inputs of a server come from its owner.
+    fn follows(&self, server: &ServerId) -> bool {
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner).contains_key(server)
+    }
+
+    /// Follows an operation that this process performs: a prompt begins a turn, and an answered dialog was seen.
     fn operation_event(&mut self, event: &OperationEvent, now: Timestamp) {
         let (OperationEvent::Begun(operation) | OperationEvent::Ended(operation, _)) = event;
         let key = operation.to.key.clone();
         self.wake(&key.server);
         match (event, &operation.act) {
             (OperationEvent::Begun(_), Act::Prompt { text, .. }) => {
-                self.take(Input::Submitted { key, at: now, text: text.clone() }, now);
+                let input = Input::Submitted { key, at: now, text: text.clone() };
+                // A client performs it only where the owner has ended or is stopped.
+                if self.follows(&operation.to.key.server) {
+                    self.take(input, now)
+                } else {
+                    self.handle_local(input, now)
+                }
             }
             (OperationEvent::Ended(_, outcome), Act::Answer { .. }) if outcome.is_accepted() => {
                 self.handle_local(Input::Seen { key }, now);
@@ -465,7 +497,7 @@ impl Engine {
     /// When this process lets a timer run by its own clock: at its own time, but not before what was seen by then. What a client's
     /// owner saw may still have to be read when the client was stopped.
     fn run_at(&self, due: Timestamp) -> Timestamp {
-        match self.followed.is_empty() {
+        match self.followed.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
             true => due + LATEST_POLL,
             false => due.max(self.resumed) + LATEST_REPORT,
         }
@@ -562,6 +594,7 @@ async fn next_of(acting: &mut Option<Acting>) -> EngineEvent {
         Some(event) = acting.deliveries.recv() => Update::Delivery(event),
         Some(message) = acting.messages.recv() => Update::Message(message),
         Some(submission) = acting.submissions.recv() => return EngineEvent::Submission(submission),
+        Some(event) = acting.asked.recv() => return EngineEvent::Asked(event),
         Some(noted) = acting.notes.recv() => return EngineEvent::Noted(noted),
         else => pending().await,
     })

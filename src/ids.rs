@@ -255,7 +255,7 @@ pub struct PaneLocation {
 }
 
 /// What a target says of the place of its pane, which must still be so when something is sent there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct NamedPlace {
     pub session: String,
     pub window_index: Option<u32>,

@@ -20,7 +20,7 @@ pub use key::{Key, UnknownKey};
 pub use paste::{PasteText, UnfitText};
 
 /// Something that is done to one terminal, once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Operation {
     /// When it was asked for.
     pub at: Timestamp,
@@ -41,7 +41,7 @@ impl Operation {
 }
 
 /// An action on a terminal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Act {
     /// A prompt, which begins a turn.
     Prompt { text: String, when: When },
@@ -54,7 +54,7 @@ pub enum Act {
 }
 
 /// What a dialog asks, as it was shown to the operator.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Asked {
     /// Its text.
     pub excerpt: String,
@@ -92,7 +92,7 @@ impl When {
 }
 
 /// Who asked for an operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Producer {
     Dashboard,
     CommandLine,
@@ -131,7 +131,7 @@ impl fmt::Display for Producer {
 }
 
 /// The terminal to send to, and what is known of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Recipient {
     pub key: TerminalKey,
     /// The terminal's name at that time.
@@ -194,7 +194,7 @@ fn is_there(terminal: &Terminal) -> bool {
 }
 
 /// What to answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Reply {
     /// One of the options of the dialog, by its place from 0.
     Option(usize),
@@ -246,7 +246,7 @@ impl Reply {
 }
 
 /// How much of what is typed may be kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Privacy {
     Open,
     /// A password may be among it: any program may ask for one, with or without that word.
@@ -264,7 +264,7 @@ impl Privacy {
 }
 
 /// The outcome of an operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Outcome {
     /// The terminal reacted to it. What the agent took the text as, if not as a prompt, or what the terminal shows since.
     Accepted(Option<String>),
@@ -327,7 +327,7 @@ impl From<Hindrance> for Refusal {
 }
 
 /// Why tmux would not deliver to a pane what is meant for its program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 pub enum Obstacle {
     #[error("the pane is gone")]
     Gone,
@@ -353,7 +353,7 @@ pub enum Obstacle {
 }
 
 /// Why nothing was sent.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 pub enum Refusal {
     #[error(transparent)]
     Text(UnfitText),

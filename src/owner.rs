@@ -4,8 +4,9 @@
 //! every input on to its **clients** over a socket. A client starts from a checkpoint of what the owner knows; the same
 //! inputs at the same times then bring its own fleet to the same states, so it can continue alone when the owner ends.
 //! Each process has one [`Watcher`] per server, as owner or as client. Only the owner, who has the [`Lead`], notifies,
-//! sends queued messages and records what happens.
+//! sends queued messages and records what happens. What any process does to a terminal its owner performs ([`Actor`]).
 //!
+//! - `act` has the owner perform what another process asks for.
 //! - `lease` decides who the owner is: a lock on a file, and the socket beside it.
 //! - `wire` holds the messages between owner and clients.
 //! - `hub` is the owner's side, `client` the clients' side.
@@ -13,6 +14,7 @@
 //! A process that can be neither (no directory for sockets, another configuration, another version) polls for itself, and
 //! leaves acting to the owner if there can be one.
 
+mod act;
 mod client;
 mod hub;
 mod lease;
@@ -27,6 +29,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+pub use act::{Actor, Caller, Followed};
 pub use client::ask;
 use lease::{Acquired, Bid, LeasePath, acquire};
 
@@ -65,6 +68,8 @@ pub enum OwnerEvent {
     Handled(NoticeId),
     /// The owner of the server refuses this process, which polls for itself; the reason is for people.
     Refused { server: ServerId, why: String },
+    /// Another process asks for an operation on the server.
+    Act(Box<Caller>),
     /// A client wants a checkpoint of the server, taken after all earlier inputs.
     Checkpoint { server: ServerId, reply: oneshot::Sender<Checkpoint> },
 }
@@ -138,7 +143,7 @@ impl Settings {
     }
 
     /// Equal in two processes if both read every screen in the same way, and tell agents the same.
-    fn fingerprint(&self) -> u64 {
+    pub(crate) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         (env!("CARGO_PKG_VERSION"), self.profiles.fingerprint()).hash(&mut hasher);
         let poll = &self.poll;

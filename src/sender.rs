@@ -63,7 +63,7 @@ pub enum OperationEvent {
 
 /// Who is asked while an operation is performed. `()` lets everything pass, once.
 pub trait Gate: Send {
-    /// Whether a prompt may be sent, right before its first byte.
+    /// Whether something may be sent, right before its first byte.
     fn may_begin(&mut self) -> impl Future<Output = bool> + Send {
         std::future::ready(true)
     }
@@ -159,7 +159,13 @@ impl Sender {
         outcome
     }
 
-    fn tell(&self, event: OperationEvent) {
+    /// How long the effect of an operation is waited for.
+    pub(crate) fn reaction(&self) -> Span {
+        self.limits.reaction
+    }
+
+    /// Reports how far an operation has come.
+    pub(crate) fn tell(&self, event: OperationEvent) {
         if let Some(events) = &self.events {
             // Nobody listens any more when the program ends.
             let _ = events.send(event);
@@ -170,11 +176,11 @@ impl Sender {
         let Operation { to, act, producer, .. } = operation;
         let done = match act {
             Act::Prompt { text, when } => self.send(to, text, *when, gate, begin).await,
-            Act::Answer { dialog, reply, .. } => self.answer(to, dialog, reply, begin).await,
+            Act::Answer { dialog, reply, .. } => self.answer(to, dialog, reply, gate, begin).await,
             Act::Keys { keys, dialog, .. } | Act::Interrupt { keys, dialog } => match dialog {
-                Some(dialog) => self.press_in(to, dialog, keys, begin).await,
+                Some(dialog) => self.press_in(to, dialog, keys, gate, begin).await,
                 // Who looks at the terminal saw no dialog there; a script means whatever it shows.
-                None => self.press(to, keys, producer.has_looked(), begin).await,
+                None => self.press(to, keys, producer.has_looked(), gate, begin).await,
             },
         };
         let outcome = done.unwrap_or_else(Outcome::from);
@@ -255,6 +261,7 @@ impl Sender {
         to: &Recipient,
         seen: &Dialog,
         reply: &Reply,
+        gate: &mut impl Gate,
         begin: &mut impl FnMut(),
     ) -> Result<Outcome, Refusal> {
         let (_turn, mut pane) = self.take_turn(to).await?;
@@ -263,7 +270,14 @@ impl Sender {
         self.check_program(&mut pane, to, &facts).await?;
         let mut answering = Answering::new(seen, reply, self.limits);
         let mut step = answering::AnswerStep::Poll { after: Span::ZERO };
+        let mut is_allowed = false;
         loop {
+            if matches!(step, answering::AnswerStep::Paste(_) | answering::AnswerStep::Press(_)) {
+                is_allowed = is_allowed || gate.may_begin().await;
+                if !is_allowed {
+                    return Err(Refusal::Withdrawn);
+                }
+            }
             let done = match step {
                 answering::AnswerStep::End(outcome) => return Ok(outcome),
                 answering::AnswerStep::Poll { after } => {
@@ -294,10 +308,11 @@ impl Sender {
         to: &Recipient,
         keys: &[Key],
         unless_dialog: bool,
+        gate: &mut impl Gate,
         begin: &mut impl FnMut(),
     ) -> Result<Outcome, Refusal> {
         let (_turn, mut pane) = self.take_turn(to).await?;
-        let mut tries = TRIES;
+        let (mut tries, mut is_allowed) = (TRIES, false);
         loop {
             let captured = pane.capture().await?;
             if to.tool.is_some() {
@@ -307,6 +322,10 @@ impl Sender {
                 return Err(Refusal::AnotherDialog);
             }
             let command = captured.pane.facts.command.clone();
+            is_allowed = is_allowed || gate.may_begin().await;
+            if !is_allowed {
+                return Err(Refusal::Withdrawn);
+            }
             begin();
             let pressing = pane.press(keys, Guard::of_program(&command)).await;
             tries -= 1;
@@ -323,12 +342,14 @@ impl Sender {
         to: &Recipient,
         seen: &Dialog,
         keys: &[Key],
+        gate: &mut impl Gate,
         begin: &mut impl FnMut(),
     ) -> Result<Outcome, Refusal> {
         let (_turn, mut pane) = self.take_turn(to).await?;
         match pane.read_dialog().await?.0.dialog {
             None => Err(Refusal::NoDialog),
             Some(dialog) if !dialog.is_same(seen) => Err(Refusal::AnotherDialog),
+            Some(_) if !gate.may_begin().await => Err(Refusal::Withdrawn),
             Some(_) => {
                 begin();
                 pressed(pane.press_as_seen(keys).await)

@@ -83,7 +83,7 @@ impl Serving {
         Admission { tokens, names, page, files }: Admission,
     ) -> Result<Self, tmux::Error> {
         let history = History::start(&config.history);
-        let (engine, sender) = Engine::start_acting(settings, servers, (config, &history), false)?;
+        let (engine, actor) = Engine::start_acting(settings, servers, (config, &history), false)?;
         let (inquiries, asked) = mpsc::channel(INQUIRIES);
         let (tell_end, ending) = watch::channel(false);
         let served = Served {
@@ -91,7 +91,7 @@ impl Serving {
             events: Arc::new(EventLog::new()),
             access: Arc::new(Access::new(tokens, names, page)),
             metrics: Arc::new(Mutex::new(Metrics::new())),
-            sender,
+            actor,
             acts: Arc::new(Semaphore::new(act::MOST as usize)),
             history: history.path().map(PathBuf::from).zip(history.owner().cloned()),
             ending,

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use super::terminal::AppError;
 use crate::fleet::TerminalKey;
 use crate::operation::{Act, Key, Operation, Privacy};
-use crate::sender::Sender;
+use crate::owner::Actor;
 use crate::tmux::Inside;
 
 /// What the dashboard does once a task has ended.
@@ -19,7 +19,7 @@ pub(super) type Continuation<A> = Box<dyn FnOnce(&mut A) -> Result<(), AppError>
 
 /// Carries out requests of `A`, the dashboard.
 pub(super) struct Actors<A> {
-    sender: Sender,
+    actor: Actor,
     /// The tmux that the dashboard itself runs in.
     pub(super) inside: Option<Inside>,
     done: UnboundedSender<Continuation<A>>,
@@ -32,9 +32,9 @@ pub(super) struct Actors<A> {
 }
 
 impl<A: 'static> Actors<A> {
-    pub(super) fn new(sender: Sender, done: UnboundedSender<Continuation<A>>) -> Self {
+    pub(super) fn new(actor: Actor, done: UnboundedSender<Continuation<A>>) -> Self {
         Self {
-            sender,
+            actor,
             inside: Inside::new(std::env::var("TMUX").ok(), std::env::var("TMUX_PANE").ok()),
             done,
             sends: JoinSet::new(),
@@ -53,20 +53,20 @@ impl<A: 'static> Actors<A> {
         if matches!(operation.act, Act::Keys { .. } | Act::Interrupt { .. }) {
             return self.press(&operation);
         }
-        let sender = self.sender.clone();
+        let actor = self.actor.clone();
         // Those that are done need no place any more.
         while self.sends.try_join_next().is_some() {}
-        self.sends.spawn(async move { drop(sender.perform(operation, ()).await) });
+        self.sends.spawn(async move { drop(actor.perform(operation, ()).await) });
     }
 
     /// Presses keys behind those that wait for the same terminal.
     fn press(&mut self, operation: &Operation) {
         let (Act::Keys { keys, .. } | Act::Interrupt { keys, .. }) = &operation.act else { return };
-        let sender = &self.sender;
+        let actor = &self.actor;
         self.keyboards.retain(|_, keyboard| !keyboard.is_closed());
         let keyboard = self.keyboards.entry(operation.to.key.clone()).or_insert_with(|| {
             let (keyboard, receiver) = unbounded_channel();
-            self.sends.spawn(serve(sender.clone(), receiver));
+            self.sends.spawn(serve(actor.clone(), receiver));
             keyboard
         });
         for keys in keys.split_inclusive(is_escape) {
@@ -106,7 +106,7 @@ const ESCAPE_APART: Duration = Duration::from_millis(80);
 
 /// Presses the keys of one terminal as they come, in the order in which the operator pressed them. All that wait for the same
 /// program and dialog go together, up to an Escape.
-async fn serve(sender: Sender, mut waiting: UnboundedReceiver<Operation>) {
+async fn serve(actor: Actor, mut waiting: UnboundedReceiver<Operation>) {
     let mut apart = None;
     while let Some(mut next) = if apart.is_some() { apart.take() } else { waiting.recv().await } {
         while apart.is_none()
@@ -119,7 +119,7 @@ async fn serve(sender: Sender, mut waiting: UnboundedReceiver<Operation>) {
             }
         }
         let is_last = ends_with_escape(&next);
-        sender.perform(next, ()).await;
+        actor.perform(next, ()).await;
         if is_last {
             tokio::time::sleep(ESCAPE_APART).await;
         }

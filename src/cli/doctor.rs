@@ -282,7 +282,7 @@ fn turns(watched: &Watched) -> Option<Finding> {
     if !has_state_directory() {
         return None;
     }
-    let why = watched.sender(&History::off()).check_turns().err()?;
+    let why = watched.actor(&History::off()).sender().check_turns().err()?;
     let what = format!("two fleetwatch processes may send to a terminal at the same time: {why}");
     let remedy = "make sure that the state directory allows files and locks, or set `XDG_STATE_HOME` to one that does";
     Some(Finding::notice("sending", what, Some(remedy)))

@@ -21,13 +21,14 @@ use crate::operation::{
     Act, Asked, Key, Operation, Outcome, PasteText, Privacy, Producer, Recipient, Refusal, Reply, UnfitText,
     UnknownKey, When,
 };
+use crate::owner::Actor;
 use crate::present::answer::{BY_KEY, is_no, meant};
 use crate::present::dialog_shown::{DialogShown, answers, sends};
 use crate::present::item::Item;
 use crate::present::target::{self, Purpose};
 use crate::present::text::quoted;
 use crate::screen::harmless;
-use crate::sender::{Gate, Sender, StepLimits};
+use crate::sender::{Gate, StepLimits};
 use crate::status::Hindrance;
 use crate::time::Span;
 
@@ -121,8 +122,8 @@ async fn send_once(args: &SendArgs, options: &GlobalOptions, report: &mut ActRep
     let to = Recipient::of(terminal).at(terminal.named_by(&args.target));
     let when = if args.force { When::Anyway } else { When::Now };
     let reaction = args.timeout.map_or(StepLimits::default().reaction, span);
-    let sender = sender(&watched).await.within(StepLimits { reaction, ..StepLimits::default() });
-    report.perform(&watched, &sender, to, Act::Prompt { text, when }, ()).await
+    let actor = actor(&watched).await.within(StepLimits { reaction, ..StepLimits::default() });
+    report.perform(&watched, &actor, to, Act::Prompt { text, when }, ()).await
 }
 
 /// Runs `keys`.
@@ -150,7 +151,7 @@ async fn keys_once(args: &KeysArgs, options: &GlobalOptions, report: &mut ActRep
     };
     let to = to.at(item.named_by(&args.target));
     let act = Act::Keys { keys, dialog: None, privacy };
-    report.perform(&watched, &sender(&watched).await, to, act, ()).await
+    report.perform(&watched, &actor(&watched).await, to, act, ()).await
 }
 
 /// Runs `answer`.
@@ -186,15 +187,15 @@ async fn answer_once(args: &AnswerArgs, options: &GlobalOptions, report: &mut Ac
         output::print(&answered_with(&dialog, &reply, args.text.as_deref()))?;
     }
     let to = Recipient::of(terminal).at(terminal.named_by(&args.target));
-    let sender = sender(&watched).await;
+    let actor = actor(&watched).await;
     let asked = Asked::new(excerpt, terminal.state.assessment.ui_context, &dialog);
     let answer = operation(to.clone(), Act::Answer { dialog, asked, reply });
-    match (sender.perform(answer, ()).await, prompt) {
+    match (actor.perform(answer, ()).await, prompt) {
         (Outcome::Accepted(_), Some(text)) => {
             let prompt = Act::Prompt { text, when: When::Now };
-            report.perform(&watched, &sender, to.at(None), prompt, PromptBack::awaited()).await
+            report.perform(&watched, &actor, to.at(None), prompt, PromptBack::awaited()).await
         }
-        (outcome, _) => report.tell(&watched, &sender, outcome, &to.key.server).await,
+        (outcome, _) => report.tell(&watched, &actor, outcome, &to.key.server).await,
     }
 }
 
@@ -327,12 +328,12 @@ async fn send_when_ready(args: &SendArgs, text: String, watched: &Watched, repor
     let terminal = terminal?;
     let to = Recipient::of(&terminal);
     let mut waiting = WhenReady { engine, key, target: &args.target, limit, failure: None };
-    let sender = sender(watched).await;
+    let actor = actor(watched).await;
     let server = to.key.server.clone();
-    let outcome = sender.perform(operation(to, Act::Prompt { text, when: When::Ready }), &mut waiting).await;
+    let outcome = actor.perform(operation(to, Act::Prompt { text, when: When::Ready }), &mut waiting).await;
     match waiting.failure {
         Some(failure) => Err(failure),
-        None => report.tell(watched, &sender, outcome, &server).await,
+        None => report.tell(watched, &actor, outcome, &server).await,
     }
 }
 
@@ -392,10 +393,10 @@ fn span(duration: Duration) -> Span {
 }
 
 /// What performs operations. It warns if the history does not keep them, and performs them nevertheless.
-async fn sender(watched: &Watched) -> Sender {
+async fn actor(watched: &Watched) -> Actor {
     let history = History::start(&watched.loaded.config.history);
     keep(&history).await;
-    watched.sender(&history)
+    watched.actor(&history)
 }
 
 fn operation(to: Recipient, act: Act) -> Operation {
@@ -438,17 +439,17 @@ impl ActReport {
     }
 
     /// Performs an act and reports the outcome.
-    async fn perform(&mut self, watched: &Watched, sender: &Sender, to: Recipient, act: Act, gate: impl Gate) -> Done {
+    async fn perform(&mut self, watched: &Watched, actor: &Actor, to: Recipient, act: Act, gate: impl Gate) -> Done {
         let server = to.key.server.clone();
-        let outcome = sender.perform(operation(to, act), gate).await;
-        self.tell(watched, sender, outcome, &server).await
+        let outcome = actor.perform(operation(to, act), gate).await;
+        self.tell(watched, actor, outcome, &server).await
     }
 
     /// Reports the outcome of an operation, and whether other processes could have sent at the same time.
-    async fn tell(&mut self, watched: &Watched, sender: &Sender, outcome: Outcome, server: &ServerId) -> Done {
+    async fn tell(&mut self, watched: &Watched, actor: &Actor, outcome: Outcome, server: &ServerId) -> Done {
         if !matches!(outcome, Outcome::Refused(_)) {
             watched.show_changes([server]).await;
-            if let Err(why) = sender.check_turns() {
+            if let Err(why) = actor.sender().check_turns() {
                 Failure::refused(format!("another fleetwatch process may send there at the same time: {why}")).warn();
             }
         }

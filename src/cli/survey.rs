@@ -19,7 +19,7 @@ use crate::config::Loaded;
 use crate::engine::{Engine, Freshness, Update};
 use crate::fleet::{Fleet, ServerHealth, ServerId, Terminal};
 use crate::history::History;
-use crate::owner::Rank;
+use crate::owner::{Actor, Rank};
 use crate::present::item::Item;
 use crate::present::target::{self, Purpose};
 use crate::private;
@@ -103,10 +103,11 @@ impl Watched {
         tmux::Server::new(id.clone(), self.settings.poll.tmux.clone())
     }
 
-    /// The sender for the watched servers.
-    pub(super) fn sender(&self, history: &History) -> Sender {
+    /// What acts on the watched servers: their owners, or this process.
+    pub(super) fn actor(&self, history: &History) -> Actor {
         let (profiles, locks) = (Arc::clone(&self.settings.profiles), private::lock_directory());
-        Sender::new(profiles, self.settings.poll.tmux.clone(), history.clone(), locks)
+        let sender = Sender::new(profiles, self.settings.poll.tmux.clone(), history.clone(), locks);
+        Actor::new(sender, &self.settings)
     }
 
     /// The operator's notes on terminals.

@@ -5,8 +5,17 @@ use std::str::FromStr;
 use crate::dialog::Press;
 
 /// A key by the name that `send-keys` knows it by: `Enter`, `C-c`, `M-Up`, `F5`, `y`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "String")]
 pub struct Key(String);
+
+impl TryFrom<String> for Key {
+    type Error = UnknownKey;
+
+    fn try_from(name: String) -> Result<Self, UnknownKey> {
+        name.parse()
+    }
+}
 
 /// A name that tmux would not know, and would type as text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

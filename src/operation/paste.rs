@@ -5,11 +5,20 @@ const LIMIT: usize = 1 << 20;
 
 /// A text that may be pasted into a terminal: no control characters but newline and tab, so that it can neither end
 /// the paste that it is in nor press a key (SPEC §11).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "String")]
 pub struct PasteText(String);
 
+impl TryFrom<String> for PasteText {
+    type Error = UnfitText;
+
+    fn try_from(text: String) -> Result<Self, UnfitText> {
+        Self::new(text)
+    }
+}
+
 /// Why a text may not be pasted.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 pub enum UnfitText {
     #[error("there is no text to send")]
     Empty,

@@ -10,6 +10,7 @@ use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use super::act::{self, Caller};
 use super::lease::Lease;
 use super::wire::{ClientMessage, Hello, LastPanes, Lines, OwnerMessage, PROTOCOL, Rank, concerns_others, line};
 use super::{End, LocalEvent, OwnerEvent, WatchTask};
@@ -71,8 +72,22 @@ impl WatchTask {
                         Err(_) => tokio::time::sleep(BEAT).await,
                     }
                 }
-                Some((theirs, lines, writer)) = newcomers.recv() => {
+                Some((mut theirs, lines, writer)) = newcomers.recv() => {
                     let refused = refusal(&hello, &theirs);
+                    if let Some(asked) = theirs.asked.take() {
+                        match refused {
+                            Some(why) => drop(tokio::spawn(act::refuse(writer, why))),
+                            None => {
+                                let caller = Box::new(Caller::new(*asked, lines, writer));
+                                if self.send(OwnerEvent::Act(caller)).await == End::Closed {
+                                    return End::Closed;
+                                }
+                                self.mark_used();
+                            }
+                        }
+                        continue;
+                    }
+                    let refused = refused.map(|why| OwnerMessage::Refused { why });
                     let yields = theirs.outranks(&hello);
                     if let (Some(refused), false) = (&refused, yields) {
                         drop(tokio::spawn(say(writer, line(refused))));
@@ -236,15 +251,14 @@ async fn greet(stream: UnixStream, joining: mpsc::Sender<Newcomer>) {
 }
 
 /// Why a process cannot be a client of this one.
-fn refusal(own: &Hello, theirs: &Hello) -> Option<OwnerMessage> {
-    let why = if theirs.protocol != PROTOCOL || theirs.version != own.version {
-        format!("it is fleetwatch {}", own.version)
+fn refusal(own: &Hello, theirs: &Hello) -> Option<String> {
+    if theirs.protocol != PROTOCOL || theirs.version != own.version {
+        Some(format!("it is fleetwatch {}", own.version))
     } else if (&theirs.server, theirs.rules) != (&own.server, own.rules) {
-        "its configuration or its profiles differ".to_owned()
+        Some("its configuration or its profiles differ".to_owned())
     } else {
-        return None;
-    };
-    Some(OwnerMessage::Refused { why })
+        None
+    }
 }
 
 /// Sends one message to a process that is no client.

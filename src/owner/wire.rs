@@ -14,10 +14,11 @@ use crate::fleet::{
     TerminalKey,
 };
 use crate::notify::NoticeId;
-use crate::time::Timestamp;
+use crate::operation::Operation;
+use crate::time::{Span, Timestamp};
 
 /// Increase it whenever the meaning of a message changes.
-pub(super) const PROTOCOL: u32 = 13;
+pub(super) const PROTOCOL: u32 = 14;
 /// The longest line, in bytes: a checkpoint of thousands of terminals is shorter.
 const LONGEST: u64 = 256 << 20;
 
@@ -32,11 +33,14 @@ pub(super) struct Hello {
     /// The purpose of the client; another version may omit it.
     #[serde(default)]
     pub rank: Rank,
+    /// What the owner is to do, for a process that is no client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Box<Asked>>,
 }
 
 impl Hello {
     pub(super) fn new(server: ServerId, rules: u64, rank: Rank) -> Self {
-        Self { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), server, rules, rank }
+        Self { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), server, rules, rank, asked: None }
     }
 
     /// Whether its process should own the server instead of another one: a later release of fleetwatch, or the same release
@@ -48,6 +52,14 @@ impl Hello {
         let place = |hello: &Hello| (hello.protocol, numbers(hello), hello.rank);
         self.rank.may_own() && place(self) > place(other)
     }
+}
+
+/// An operation that another process asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Asked {
+    pub operation: Operation,
+    /// How long its effect is waited for.
+    pub reaction: Span,
 }
 
 /// A later message of a client.
@@ -67,7 +79,7 @@ pub(super) enum ClientMessage {
 
 /// Whether an input from one process is for the fleets of the others as well.
 pub(super) fn concerns_others(input: &Input) -> bool {
-    matches!(input, Input::Seen { .. } | Input::TaskKilled { .. })
+    matches!(input, Input::Seen { .. } | Input::TaskKilled { .. } | Input::Submitted { .. })
 }
 
 /// A message of the owner.
@@ -175,6 +187,7 @@ pub(super) fn line(message: &impl Serialize) -> io::Result<Arc<[u8]>> {
 }
 
 /// Reads messages off a connection.
+#[derive(Debug)]
 pub(super) struct Lines {
     reader: BufReader<OwnedReadHalf>,
     /// The part of a line read so far: a read may be cancelled within a line.

@@ -254,7 +254,7 @@ impl Served {
             let meant = self.of(id.to_owned(), move |_, item, _| Ok((item.key().clone(), item.named_by(&name)))).await;
             match meant {
                 Ok((_, None)) => return,
-                Ok((key, Some(named))) if self.sender.is_meant(&key, &named).await => return,
+                Ok((key, Some(named))) if self.actor.sender().is_meant(&key, &named).await => return,
                 _ if Instant::now() >= until => return,
                 _ => {}
             }
@@ -268,7 +268,7 @@ impl Served {
 
     async fn perform(&self, to: Recipient, by: Producer, act: Act, gate: impl Gate) -> Outcome {
         let server = to.key.server.clone();
-        let outcome = self.sender.perform(Operation { at: clock::now(), producer: by, to, act }, gate).await;
+        let outcome = self.actor.perform(Operation { at: clock::now(), producer: by, to, act }, gate).await;
         // Its effect should be visible at once; fails only when `serve` ends.
         let _ends = self.ask(move |engine| engine.wake(&server)).await;
         outcome
@@ -340,7 +340,7 @@ async fn input(State(served): State<Served>, ask: Ask<PromptBody>) -> Result<Res
             }
             // It is bound to the terminal that is called so now, whatever the name means once that is ready.
             if let Some(named) = &to.named
-                && !served.sender.is_meant(&to.key, named).await
+                && !served.actor.sender().is_meant(&to.key, named).await
             {
                 return Ok(told(&Refusal::Obstacle(Obstacle::Renamed).into()));
             }

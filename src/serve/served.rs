@@ -11,7 +11,7 @@ use super::event_log::EventLog;
 use super::metrics::Metrics;
 use crate::engine::Engine;
 use crate::history::Owner;
-use crate::sender::Sender;
+use crate::owner::Actor;
 
 /// A question of a route to the engine.
 pub(super) type Inquiry = Box<dyn FnOnce(&Engine) + Send>;
@@ -23,7 +23,7 @@ pub(super) struct Served {
     pub events: Arc<EventLog>,
     pub access: Arc<Access>,
     pub metrics: Arc<Mutex<Metrics>>,
-    pub sender: Sender,
+    pub actor: Actor,
     /// Slots for acts in progress; at the end, all of them are awaited.
     pub acts: Arc<Semaphore>,
     /// The history's file, if one is kept, and this process as the owner of what it writes there.

@@ -6,6 +6,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
 use crate::history::Settings as HistorySettings;
+use crate::owner::Actor;
 use crate::profile::ProfileSet;
 use crate::sender::Sender;
 use crate::time::Span;
@@ -32,6 +33,8 @@ impl Bench {
         tokens.change(|all| all.push(Token::new("test", Scope::Act, good, &token))).unwrap();
         let profiles = Arc::new(ProfileSet::builtin());
         let settings = Settings::new(&crate::config::Config::default(), Arc::clone(&profiles));
+        let off = History::start(&HistorySettings { enabled: false, ..HistorySettings::default() });
+        let actor = Actor::new(Sender::new(profiles, tmux::Settings::default(), off, None), &settings);
         let mut engine = Engine::start(settings, &[]).unwrap();
         let (inquiries, mut asked) = mpsc::channel::<Inquiry>(INQUIRIES);
         tokio::spawn(async move {
@@ -40,13 +43,12 @@ impl Bench {
             }
         });
         let (tell_end, ending) = watch::channel(false);
-        let off = History::start(&HistorySettings { enabled: false, ..HistorySettings::default() });
         let served = Served {
             inquiries,
             events: Arc::new(EventLog::new()),
             access: Arc::new(Access::new(tokens, Vec::new(), None)),
             metrics: Arc::new(Mutex::new(Metrics::new())),
-            sender: Sender::new(profiles, tmux::Settings::default(), off, None),
+            actor,
             acts: Arc::new(Semaphore::new(act::MOST as usize)),
             history: None,
             ending,

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::state::{Availability, InputMode, ParseStatus, Phase, State, Surface, Tri, UiContext};
 
 /// What keeps a prompt from beginning a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Hindrance {
     /// The agent is not there any more.
     Gone,

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::copy_shell;
 use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal, wait_until};
+use fleetwatch::history::Reader;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -430,6 +431,82 @@ fn a_command_waits_for_no_owner_that_is_stopped() {
     let waited = cage.fleetwatch("wait", &["wait", "main", "--for", "ready", "--timeout", "30"]).output().unwrap();
     assert!(waited.status.success(), "{}", String::from_utf8_lossy(&waited.stderr));
     assert!(cage.polls("wait") > 0, "it polled for itself");
+}
+
+/// The process that put something into a terminal last, by its id.
+fn last_actor(cage: &Cage) -> u32 {
+    let path = cage.home.path().join("state/fleetwatch/history.db");
+    let submissions = Reader::open(&path).unwrap().submissions_after(0).unwrap();
+    submissions.last().unwrap().owner.split('-').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn what_a_command_asks_for_the_owner_does_and_the_command_says_what_became_of_it() {
+    let cage = Cage::new();
+    let owner = cage.watch("owner");
+    owner.wait_for_phase("main", "ready");
+    let act = |words: &[&str]| {
+        let output = cage.fleetwatch("act", words).output().unwrap();
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        (output.status.code(), said)
+    };
+    assert_eq!(act(&["send", "main", "polly"]), (Some(0), "accepted\n".to_owned()));
+    assert_eq!(last_actor(&cage), owner.child.id());
+    owner.wait_for("main", |line| line["state"]["last_turn"]["source"] == "explicit_input");
+    cage.prompt("main", "nap 4");
+    owner.wait_for_phase("main", "active");
+    let (code, said) = act(&["send", "main", "not now"]);
+    assert!(code != Some(0) && said.contains("refused: it is working"), "{said}");
+    // It is refused for as long as the agent works, and tried again for who waits.
+    assert_eq!(act(&["send", "--when-ready", "main", "ask rm -rf build"]).0, Some(0));
+    owner.wait_for("main", |line| line["state"]["attention"] == "approval");
+    let (code, said) = act(&["answer", "main", "yes", "--expect", "rm -rf build"]);
+    assert!(code == Some(0) && said.contains("accepted"), "{said}");
+    cage.tmux.wait_for_text("main:", "● answered 1");
+    assert_eq!(act(&["keys", "main", "x", "BSpace"]), (Some(0), "accepted\n".to_owned()));
+    assert_eq!(last_actor(&cage), owner.child.id());
+    let kept = cage.lines(&["history", "main", "--json", "--kind", "input"]);
+    let outcomes: Vec<&str> = kept.iter().map(|input| input["outcome"].as_str().unwrap_or("none")).collect();
+    assert_eq!(outcomes, ["accepted", "refused", "accepted", "accepted", "accepted"], "{kept:#?}");
+}
+
+#[test]
+fn where_the_owner_is_stopped_who_asked_acts_and_nothing_is_done_twice() {
+    let cage = Cage::new();
+    let owner = cage.watch("owner");
+    owner.wait_for_phase("main", "ready");
+    owner.signal("-STOP");
+    let sent = cage.fleetwatch("send", &["send", "main", "polly"]).output().unwrap();
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    assert_ne!(last_actor(&cage), owner.child.id());
+    owner.signal("-CONT");
+    // What it was asked for while it stood still it takes up now.
+    assert_eq!(cage.fleetwatch("send", &["send", "other", "jacko"]).status().unwrap().code(), Some(0));
+    owner.wait_for("other", |line| line["state"]["last_turn"]["result"] == "success");
+    let prompts = cage.tmux.run(&["capture-pane", "-p", "-S", "-", "-t", "main:"]).matches("» polly").count();
+    assert_eq!(prompts, 1);
+}
+
+#[test]
+fn an_owner_that_is_killed_in_an_act_leaves_it_unverified_and_done_once() {
+    let cage = Cage::new();
+    let mut owner = cage.watch("owner");
+    owner.wait_for_phase("main", "ready");
+    // From now on a prompt needs a second Enter, which comes a while after the first one.
+    cage.prompt("main", "twice");
+    cage.tmux.wait_for_text("main:", "» twice");
+    let send = cage.fleetwatch("send", &["send", "main", "polly"]);
+    let sending = { send }.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    cage.tmux.wait_for_text("main:", "❯ polly");
+    owner.child.kill().unwrap();
+    owner.child.wait().unwrap();
+    let said = sending.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&said.stderr);
+    assert!(error.contains("unverified: the fleetwatch that acts there ended before"), "{error}");
+    assert_eq!(said.status.code(), Some(3), "{error}");
+    let kept = cage.lines(&["history", "main", "--json", "--kind", "input"]);
+    assert_eq!(kept.len(), 1, "{kept:#?}");
+    assert!(cage.tmux.screen("main:").matches("» polly").count() <= 1);
 }
 
 /// Neither a problem that is explained nor hooks that cannot be taken back keep it.

@@ -1,0 +1,224 @@
+//! One process acts for all: what another one asks for is performed by the owner of the server, and its outcome comes back.
+//!
+//! Nothing goes into a terminal before the one that asked says so, right before the first byte. So an owner that ends, is
+//! stopped or is cut off before that has done nothing and never will, and who asked may do it another way. After that only the
+//! outcome tells, and without one it is `unverified`.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::unix::OwnedWriteHalf;
+use tokio::sync::{mpsc, oneshot};
+
+use super::Settings;
+use super::lease::LeasePath;
+use super::wire::{Asked, Hello, Lines, Rank, line};
+use crate::fleet::ServerId;
+use crate::operation::{Operation, Outcome};
+use crate::sender::{Gate, OperationEvent, Sender, StepLimits};
+
+/// The longest time between two messages to a process that waits for an outcome.
+const BEAT: Duration = Duration::from_millis(500);
+/// How long an owner may be silent before it counts as stopped.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// What the owner says of it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Progress {
+    /// May it begin? The answer is `true` or `false`.
+    Begins,
+    /// It was refused for something that may pass. Is it tried again?
+    Retries,
+    Ended(Outcome),
+    /// The owner runs.
+    Alive,
+    /// The owner has other rules or another version; why, for people.
+    Refused {
+        why: String,
+    },
+}
+
+/// A process that has asked for an operation and waits for the outcome.
+#[derive(Debug)]
+pub struct Caller {
+    asked: Asked,
+    lines: Lines,
+    writer: OwnedWriteHalf,
+}
+
+impl Caller {
+    pub(super) fn new(asked: Asked, lines: Lines, writer: OwnedWriteHalf) -> Self {
+        Self { asked, lines, writer }
+    }
+
+    /// Performs the operation, and says what becomes of it.
+    pub async fn serve(self, sender: Sender) {
+        let Self { asked: Asked { operation, reaction }, mut lines, mut writer } = self;
+        let (questions, mut asking) = mpsc::channel(1);
+        let sender = sender.within(StepLimits { reaction, ..StepLimits::default() });
+        let performing = sender.perform(operation, CallersGate { questions });
+        tokio::pin!(performing);
+        let mut beat = tokio::time::interval(BEAT);
+        loop {
+            let said = tokio::select! {
+                outcome = &mut performing => {
+                    // Who does not wait any longer finds it in the history.
+                    let _gone = say(&mut writer, &Progress::Ended(outcome)).await;
+                    return;
+                }
+                Some((question, answer)) = asking.recv() => {
+                    let question: Progress = question;
+                    let answer: oneshot::Sender<bool> = answer;
+                    let said = say(&mut writer, &question).await;
+                    let is_so = said.is_ok() && matches!(lines.next::<bool>().await, Ok(Some(true)));
+                    // What asks waits for this very answer.
+                    let _ = answer.send(is_so);
+                    said
+                }
+                _ = beat.tick() => say(&mut writer, &Progress::Alive).await,
+            };
+            if let Err(error) = said {
+                tracing::debug!(%error, "who asked for an operation waits no longer");
+            }
+        }
+    }
+}
+
+/// Asks the process that wants an operation.
+struct CallersGate {
+    questions: mpsc::Sender<(Progress, oneshot::Sender<bool>)>,
+}
+
+impl CallersGate {
+    async fn ask(&self, question: Progress) -> bool {
+        let (answer, answered) = oneshot::channel();
+        self.questions.send((question, answer)).await.is_ok() && answered.await.unwrap_or(false)
+    }
+}
+
+impl Gate for CallersGate {
+    async fn may_begin(&mut self) -> bool {
+        self.ask(Progress::Begins).await
+    }
+
+    async fn may_retry(&mut self) -> bool {
+        self.ask(Progress::Retries).await
+    }
+}
+
+/// The servers whose owners a process follows, each with the fingerprint of the rules by which it does.
+pub type Followed = Arc<Mutex<BTreeMap<ServerId, u64>>>;
+
+/// Which owners do what a process asks for.
+#[derive(Clone, Debug)]
+enum Owners {
+    /// Those that it follows.
+    Followed(Followed),
+    /// Any with these rules, as it watches nothing.
+    Any(u64),
+}
+
+/// What performs operations for one process: the owner of their server, or the process itself where it is that, or cannot
+/// follow one.
+#[derive(Clone, Debug)]
+pub struct Actor {
+    sender: Sender,
+    history: Option<PathBuf>,
+    owners: Owners,
+}
+
+impl Actor {
+    /// The actor of a command, which performs by a sender what no owner does.
+    pub fn new(sender: Sender, settings: &Settings) -> Self {
+        Self { sender, history: settings.poll.history.clone(), owners: Owners::Any(settings.fingerprint()) }
+    }
+
+    /// The actor of a process that watches, and follows these owners.
+    pub fn following(sender: Sender, settings: &Settings, followed: Followed) -> Self {
+        Self { owners: Owners::Followed(followed), ..Self::new(sender, settings) }
+    }
+
+    /// What performs where there is no owner.
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    /// The same, and waits for the effect of an operation within other limits.
+    #[must_use]
+    pub fn within(self, limits: StepLimits) -> Self {
+        Self { sender: self.sender.within(limits), ..self }
+    }
+
+    /// Performs an operation once, or not at all. Its outcome is recorded by the process that does it.
+    pub async fn perform(&self, operation: Operation, mut gate: impl Gate) -> Outcome {
+        if let Some(rules) = self.rules(&operation.to.key.server)
+            && let Some(outcome) = self.ask(&operation, rules, &mut gate).await
+        {
+            self.sender.tell(OperationEvent::Ended(Arc::new(operation), outcome.clone()));
+            return outcome;
+        }
+        self.sender.perform(operation, gate).await
+    }
+
+    /// The rules that the owner of a server must have; `None` where this process acts.
+    fn rules(&self, server: &ServerId) -> Option<u64> {
+        match &self.owners {
+            Owners::Any(rules) => Some(*rules),
+            Owners::Followed(followed) => followed.lock().unwrap_or_else(PoisonError::into_inner).get(server).copied(),
+        }
+    }
+
+    /// Has the owner do it; `None` where there is none that this process could follow, or it ended before it began.
+    async fn ask(&self, operation: &Operation, rules: u64, gate: &mut impl Gate) -> Option<Outcome> {
+        let server = &operation.to.key.server;
+        let place = LeasePath::of(server, self.history.as_deref(), false)?;
+        let stream = tokio::time::timeout(SILENCE, place.connect()).await.ok()?.ok()?;
+        let (reader, mut writer) = stream.into_split();
+        let asked = Asked { operation: operation.clone(), reaction: self.sender.reaction() };
+        let hello = Hello { asked: Some(Box::new(asked)), ..Hello::new(server.clone(), rules, Rank::Reader) };
+        say(&mut writer, &hello).await.ok()?;
+        let (mut lines, mut has_begun) = (Lines::new(reader), false);
+        loop {
+            let told = tokio::time::timeout(SILENCE, lines.next::<Progress>()).await;
+            let answer = match told {
+                Ok(Ok(Some(Progress::Alive))) => continue,
+                Ok(Ok(Some(Progress::Begins))) => {
+                    has_begun = gate.may_begin().await;
+                    has_begun
+                }
+                Ok(Ok(Some(Progress::Retries))) => gate.may_retry().await,
+                Ok(Ok(Some(Progress::Ended(outcome)))) => return Some(outcome),
+                Ok(Ok(Some(Progress::Refused { why }))) => {
+                    tracing::debug!(%server, why, "the owner does not act for this process");
+                    return None;
+                }
+                Ok(Ok(None) | Err(_)) | Err(_) if !has_begun => return None,
+                Err(_) => return Some(unverified("does not answer")),
+                Ok(Ok(None) | Err(_)) => return Some(unverified("ended before it said what became of it")),
+            };
+            if say(&mut writer, &answer).await.is_err() {
+                return has_begun.then(|| unverified("ended before it said what became of it"));
+            }
+        }
+    }
+}
+
+fn unverified(what: &str) -> Outcome {
+    Outcome::Unverified { why: format!("the fleetwatch that acts there {what}") }
+}
+
+/// Tells a process that asked why the owner does not act for it.
+pub(super) async fn refuse(mut writer: OwnedWriteHalf, why: String) {
+    // It does it another way then.
+    let _gone = say(&mut writer, &Progress::Refused { why }).await;
+}
+
+async fn say(writer: &mut OwnedWriteHalf, message: &impl Serialize) -> io::Result<()> {
+    writer.write_all(&line(message)?).await
+}
