@@ -12,13 +12,14 @@ mod subject;
 mod texts;
 
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::prelude::{Buffer, Position, Rect};
+use ratatui::prelude::{Buffer, Line, Position, Rect};
+use ratatui::widgets::{Block, Borders, Widget};
 
 use super::composer::Composer;
 use super::search::SearchableText;
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, OverlayPlace, Pen,
-    Viewport, frame, layout, preview, reading, text, times,
+    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, OverlayPlace,
+    Viewport, blank, frame, layout, line, preview, reading, span, text, times,
 };
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::record::question::Answer;
@@ -232,7 +233,8 @@ impl Drill {
         let parts = &canvas.theme.parts;
         let title = if self.focus == Focus::List { parts.title } else { parts.quiet };
         let count = format!("{} of {}", self.index(), self.steps.listed().len());
-        let inner = frame::titled(canvas, buffer, area, &[("what happened", title), (&count, parts.quiet)]);
+        let title = vec![span("what happened", title), span(count, parts.quiet)];
+        let inner = frame::titled(canvas, buffer, area, title);
         self.drawn.list_place = area;
         self.draw_entries(canvas, buffer, inner);
     }
@@ -242,9 +244,7 @@ impl Drill {
         let inner = Rect { y: area.y + 1, height: area.height - 1, ..area };
         self.drawn.side_place = inner;
         let quiet = canvas.theme.parts.quiet;
-        let say = |buffer: &mut Buffer, text: &str| {
-            Pen::new(buffer, inner, 0).skip(1).text(text, quiet);
-        };
+        let say = |buffer: &mut Buffer, text: &str| line::draw(buffer, inner, vec![blank(1), span(text, quiet)]);
         match self.side {
             Side::Screen => match self.shot(view) {
                 Shot::Screen(shown) if shown.is_blank() => say(buffer, "the screen was blank"),
@@ -277,8 +277,7 @@ impl Drill {
     /// place what a search has found.
     fn draw_tabs(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
         let parts = &canvas.theme.parts;
-        let mut pen = Pen::new(buffer, area, 0);
-        pen.text("─ ", parts.rule);
+        let mut line = Line::from(span("─ ", parts.rule));
         for side in Side::ALL {
             let chosen = side == self.side;
             let style = match (chosen, self.focus()) {
@@ -286,11 +285,13 @@ impl Drill {
                 (true, Focus::List) => parts.title,
                 (false, _) => parts.quiet,
             };
-            let start = pen.column();
             // The brackets say it without a style.
             let word = if chosen { format!("[{}]", side.title()) } else { format!(" {} ", side.title()) };
-            pen.text(&word, style);
-            self.drawn.tabs.push((Rect { x: start, width: pen.column() - start, height: 1, ..area }, side));
+            let [before, cells] =
+                [line::width(&line), text::width(&word)].map(|cells| u16::try_from(cells).unwrap_or(0));
+            let place = Rect { x: area.x + before, width: cells, height: 1, ..area };
+            self.drawn.tabs.push((place.intersection(area), side));
+            line += span(word, style);
         }
         let time = match (self.side, self.step_selected()) {
             (Side::Diff | Side::Facts, _) | (_, None) if self.here => "now".to_owned(),
@@ -302,9 +303,10 @@ impl Drill {
         let found = found.or_else(|| self.diff.place().filter(|_| self.side == Side::Diff));
         let recorded = self.side == Side::Transcript && self.transcript.is_recorded;
         let message = found.unwrap_or(if recorded { format!("{time}, by its record") } else { time });
-        let room = usize::from(pen.room()).saturating_sub(2);
-        pen.text(" ", parts.rule).text(&text::cut(&message, room), parts.quiet).text(" ", parts.rule);
-        pen.rule("─", parts.rule);
+        let message = text::cut(&message, line::room(area, &line).saturating_sub(2));
+        line.extend([span(" ", parts.rule), span(message, parts.quiet), span(" ", parts.rule)]);
+        Block::new().borders(Borders::TOP).border_style(parts.rule).render(area, buffer);
+        line::draw_over(buffer, area, line);
     }
 }
 

@@ -2,17 +2,16 @@
 //! state.
 
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::prelude::{Buffer, Rect, Style};
+use ratatui::prelude::{Buffer, Line, Rect, Span};
 
 use super::action::words_for;
 use super::keymap::{Binding, show};
-use super::kit::pen::line_width;
 use super::search::{Called, SearchableText};
 use super::signs::{DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use super::text::padded;
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, Request,
-    StyledLine, Viewport, find, frame, text, times,
+    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, Request, Viewport,
+    blank, find, frame, line, span, text, times,
 };
 use crate::fleet::{TerminalKey, View};
 use crate::present::columns::{COLUMNS, Column};
@@ -60,17 +59,15 @@ impl Overlay for Help {
         let room = area.width.saturating_sub(4);
         let columns = if room < TWO_COLUMNS { 1 } else { 2 };
         let cells = (room - BETWEEN * (columns - 1)) / columns;
-        let lines = sections(canvas, self.of, &self.offered, usize::from(cells)).join(&Vec::new());
+        let lines = sections(canvas, self.of, &self.offered, usize::from(cells)).join(&HelpLine::default());
         self.reader.also_called(called(&lines));
-        let styled = |line: HelpLine| line.into_iter().map(|(text, style, _)| (text, style)).collect();
-        let lines: Vec<StyledLine> = lines.into_iter().map(styled).collect();
-        let is_title = |(text, style): &(String, Style)| *style == canvas.theme.parts.title && !text.trim().is_empty();
+        let lines: Vec<Line<'_>> = lines.into_iter().map(|line| line.said).collect();
+        let is_title = |it: &Span<'_>| it.style == canvas.theme.parts.title && !it.content.trim().is_empty();
         let begins = lines.iter().enumerate().filter(|(_, line)| line.iter().any(is_title));
         self.parts = begins.map(|(row, _)| row).collect();
-        let text = |line: &StyledLine| line.iter().map(|(text, _)| text.as_str()).collect();
-        self.reader.set_texts(lines.iter().map(text).collect());
+        self.reader.set_texts(lines.iter().map(line::text_of));
         let marked = |(index, line)| self.reader.marked(canvas, index, line);
-        let lines: Vec<StyledLine> = lines.into_iter().enumerate().map(marked).collect();
+        let lines: Vec<Line<'_>> = lines.into_iter().enumerate().map(marked).collect();
         let title = self.reader.found().map_or_else(|| "keys".to_owned(), |found| format!("keys   {found}"));
         let columns = (columns, BETWEEN);
         let inner = frame::popup_in_columns(canvas, buffer, area, &title, &lines, columns, &mut self.reader.view);
@@ -107,26 +104,26 @@ impl Overlay for Help {
     }
 }
 
-/// A line, part by part, with the action that a part describes.
-type HelpLine = Vec<(String, Style, Option<Action>)>;
+/// A line, and the action that its last span describes.
+#[derive(Clone, Default)]
+struct HelpLine {
+    said: Line<'static>,
+    action: Option<Action>,
+}
 
-/// A line that describes no action.
-fn plain(line: StyledLine) -> HelpLine {
-    line.into_iter().map(|(text, style)| (text, style, None)).collect()
+impl<L: Into<Line<'static>>> From<L> for HelpLine {
+    fn from(said: L) -> Self {
+        Self { said: said.into(), action: None }
+    }
 }
 
 /// Where actions are described, with the words by which the palette finds them, too.
 fn called(lines: &[HelpLine]) -> Vec<Called> {
-    let mut called = Vec::new();
-    for (row, line) in lines.iter().enumerate() {
-        let mut end = 0;
-        for (text, _, action) in line {
-            let begin = end;
-            end += text.len();
-            called.extend(action.map(|action| (row, begin..end, words_for(action))));
-        }
-    }
-    called
+    let called = |(row, line): (usize, &HelpLine)| {
+        let (end, last) = (line::text_of(&line.said).len(), line.said.spans.last()?.content.len());
+        Some((row, end - last..end, words_for(line.action?)))
+    };
+    lines.iter().enumerate().filter_map(called).collect()
 }
 
 /// From this many cells on there are two columns.
@@ -140,15 +137,13 @@ fn keys_of(canvas: &Canvas<'_>, title: &str, bindings: &[&Binding], room: usize)
     let keys = |binding: &Binding| binding.keys.iter().map(|key| show(*key)).collect::<Vec<_>>().join("  ");
     // Each part has a column of its own: a few long keys leave the others room for what they do.
     let cells = bindings.iter().map(|binding| text::width(&keys(binding))).max().unwrap_or(0) + 2;
-    let mut lines = vec![plain(vec![(title.to_owned(), parts.title)])];
+    let mut lines = vec![span(title, parts.title).into()];
     for binding in bindings {
         let wrapped = text::wrapped(&binding.description, room.saturating_sub(cells + 2).max(20), usize::MAX);
         for (nth, description) in wrapped.into_iter().enumerate() {
             let (keys, action) = if nth == 0 { (keys(binding), binding.action) } else { (String::new(), None) };
-            lines.push(vec![
-                (format!("  {}", padded(&keys, cells)), parts.key, None),
-                (description, parts.text, action),
-            ]);
+            let keys = span(format!("  {}", padded(&keys, cells)), parts.key);
+            lines.push(HelpLine { said: vec![keys, span(description, parts.text)].into(), action });
         }
     }
     lines
@@ -166,8 +161,7 @@ fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -
     let own: Vec<&Binding> = keymap.bindings(of).filter(|binding| !is_offered(binding)).collect();
     sections.push(keys_of(canvas, of.title(), &own, room));
     if of == Context::Fleet {
-        sections.push(marks(canvas, room).into_iter().map(plain).collect());
-        sections.push(columns(canvas, room).into_iter().map(plain).collect());
+        sections.extend([marks(canvas, room), columns(canvas, room)]);
     }
     // What does the same everywhere stands in the part above.
     let is_everywhere = |binding: &&Binding| matches!(binding.action, Some(Action::Help | Action::Suspend));
@@ -178,12 +172,12 @@ fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -
         sections.push(keys_of(canvas, context.title(), &bindings, room));
     }
     if of != Context::Fleet {
-        sections.push(marks(canvas, room).into_iter().map(plain).collect());
+        sections.push(marks(canvas, room));
     }
     let help = keymap.key_for(Context::Fleet, Action::Help).unwrap_or_default();
     let others = format!("  every other view lists its own keys: {help} in it, f1 in a line");
-    let [title, others] = [("elsewhere".to_owned(), canvas.theme.parts.title), (others, canvas.theme.parts.text)];
-    sections.push(vec![plain(vec![title]), plain(vec![others])]);
+    let parts = &canvas.theme.parts;
+    sections.push(vec![span("elsewhere", parts.title).into(), span(others, parts.text).into()]);
     sections
 }
 
@@ -199,18 +193,14 @@ fn opens(action: Action, context: Context) -> bool {
 }
 
 /// What the marks of a row mean.
-fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
+fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<HelpLine> {
     let parts = &canvas.theme.parts;
-    let mut lines: Vec<StyledLine> = Vec::new();
-    lines.push(vec![("marks".to_owned(), parts.title)]);
+    let mut lines: Vec<Line<'_>> = vec![span("marks", parts.title).into()];
     let words = Status::GROUPS.iter().map(|status| text::width(status.group_word(2))).max().unwrap_or(0);
     for status in Status::GROUPS {
         let appearance = canvas.theme.appearance(status);
-        lines.push(vec![
-            (format!("  {}", padded(canvas.glyph(status), MARK)), appearance.style),
-            (padded(status.group_word(2), words), appearance.style),
-            (format!("  {}", explanation(status)), parts.quiet),
-        ]);
+        let sign = format!("  {}{}", padded(canvas.glyph(status), MARK), padded(status.group_word(2), words));
+        lines.push(vec![span(sign, appearance.style), blank(2), span(explanation(status), parts.quiet)].into());
     }
     for (mark, text) in [
         (UNSEEN_MARK, "the result or the bell has not been seen yet: select the row for a second"),
@@ -228,38 +218,33 @@ fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
             "in the header: what is shown is younger than that; a server that does not answer has a time of its own",
         ),
     ] {
-        lines.push(vec![(format!("  {} ", padded(mark, MARK - 1)), parts.quiet), (text.to_owned(), parts.text)]);
+        let mark = span(format!("  {} ", padded(mark, MARK - 1)), parts.quiet);
+        lines.push(vec![mark, span(text, parts.text)].into());
     }
     lines.into_iter().flat_map(|line| hanging(line, room)).collect()
 }
 
 /// What the columns say, and how they are chosen.
-fn columns(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
+fn columns(canvas: &Canvas<'_>, room: usize) -> Vec<HelpLine> {
     let parts = &canvas.theme.parts;
     let key = canvas.keymap.key_for(Context::Fleet, Action::Columns);
     let chosen = key.map(|key| format!(" ({key} chooses them)")).unwrap_or_default();
     let widest = COLUMNS.iter().map(|column| column.title.len()).max().unwrap_or(0);
     let line = |column: &Column| {
-        vec![(format!("  {}  ", padded(column.title, widest)), parts.key), (column.about.to_owned(), parts.text)]
+        let title = format!("  {}  ", padded(column.title, widest));
+        Line::from(vec![span(title, parts.key), span(column.about, parts.text)])
     };
     let lines = COLUMNS.iter().map(line).flat_map(|line| hanging(line, room));
-    std::iter::once(vec![("columns".to_owned(), parts.title), (chosen, parts.quiet)]).chain(lines).collect()
+    std::iter::once(vec![span("columns", parts.title), span(chosen, parts.quiet)].into()).chain(lines).collect()
 }
 
 /// A mark with what it means, which goes on below itself where it does not fit into that many cells.
-fn hanging(mut line: StyledLine, room: usize) -> Vec<StyledLine> {
-    let Some((text, style)) = line.pop() else { return vec![line] };
-    let before = line_width(&line);
-    let text = text.trim_start();
-    let gap = if line.len() > 1 { "  " } else { "" };
-    let rows = text::wrapped(text, room.saturating_sub(before + gap.len()).max(20), usize::MAX);
-    let mut lines = Vec::new();
-    for (nth, row) in rows.into_iter().enumerate() {
-        let mut parts = if nth == 0 { line.clone() } else { vec![(" ".repeat(before), style)] };
-        parts.push((format!("{gap}{row}"), style));
-        lines.push(parts);
-    }
-    lines
+fn hanging(mut line: Line<'static>, room: usize) -> Vec<HelpLine> {
+    let Some(Span { content, style }) = line.spans.pop() else { return Vec::new() };
+    let below = Line::from(blank(line::width(&line)));
+    let rows = text::wrapped(&content, room.saturating_sub(line::width(&line)).max(20), usize::MAX);
+    let heads = std::iter::once(&line).chain(std::iter::repeat(&below));
+    heads.zip(rows).map(|(head, row)| (head.clone() + span(row, style)).into()).collect()
 }
 
 fn explanation(status: Status) -> &'static str {
@@ -392,7 +377,7 @@ impl Overlay for ExplanationView {
         // What is said of a server is fleetwatch's own.
         let said = |line: &String| if self.about == About::Server { (canvas.hint)(line) } else { line.clone() };
         let rows = self.shown().iter().flat_map(|line| text::hanging(&said(line), cells));
-        let lines: Vec<frame::StyledLine> = rows.map(|row| vec![(row, style)]).collect();
+        let lines: Vec<Line<'_>> = rows.map(|row| span(row, style).into()).collect();
         let title = match self.asked_at.filter(|_| self.is_whole) {
             Some(asked_at) => format!("why, as of {}", times::to_the_second(asked_at, canvas.zone)),
             None => "why".to_owned(),

@@ -3,7 +3,8 @@
 
 pub mod frame;
 pub mod input;
-pub mod pen;
+pub mod line;
+pub mod list;
 pub mod picker;
 pub mod question;
 pub mod reading;

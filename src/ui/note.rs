@@ -1,11 +1,11 @@
 //! The line in which the operator types a name or a label.
 
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::prelude::{Buffer, Rect};
+use ratatui::prelude::{Buffer, Line, Rect};
 
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, Item, LineInput, Overlay, OverlayContext, OverlayKind, OverlayPlace,
-    Pen, Request, Topic,
+    Request, Topic, blank, line, span,
 };
 use crate::fleet::View;
 use crate::state::{KeptNote, NotePart};
@@ -65,10 +65,9 @@ impl Overlay for NoteBar {
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
         let parts = &canvas.theme.parts;
-        let mut pen = Pen::new(buffer, area, 0);
-        pen.skip(1).text(&self.head(), parts.key);
-        let room = usize::from(pen.room());
-        self.line.draw(canvas, &mut pen, room);
+        let mut line = Line::from(vec![blank(1), span(self.head(), parts.key)]);
+        line.extend(self.line.spans(canvas, line::room(area, &line)));
+        line::draw(buffer, area, line);
         HitMap::at(area)
     }
 

@@ -18,7 +18,10 @@ use crate::time::Timestamp;
 use crate::ui::composer::{Outcomes, Progress};
 use crate::ui::question::{Answers, Hold, Question, QuestionText};
 use crate::ui::reading::Paragraph;
-use crate::ui::{Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayKind, Theme, find, text};
+use crate::ui::{
+    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayKind, Theme, blank, field, find, span,
+    text,
+};
 
 /// What the keys are called.
 const ANSWERS: Answers = Answers {
@@ -222,8 +225,9 @@ impl SeveralDialogs {
         let widest = keys.iter().map(|keys| text::width(keys)).max().unwrap_or(0);
         let option = |(place, option): (usize, Common)| {
             let count = self.count(&option);
-            let lead = vec![(format!("{}  ", text::padded(&keys[place], widest)), parts.key)];
-            let line = vec![(option.1, parts.text), (format!("  {count} of {}", self.asking.len()), parts.quiet)];
+            let lead = vec![field(&keys[place], widest, parts.key), blank(2)];
+            let of = span(format!("  {count} of {}", self.asking.len()), parts.quiet);
+            let line = vec![span(option.1, parts.text), of];
             Paragraph::new(line).among_options(parts, Some(place) == self.question.chosen(), lead)
         };
         let options = options.iter().cloned().enumerate().map(option).collect();

@@ -2,9 +2,10 @@
 //! that reduces it to what the terminal can show.
 
 use jiff::tz::TimeZone;
-use ratatui::prelude::{Buffer, Color, Rect, Style};
+use ratatui::prelude::{Buffer, Color, Line, Rect};
+use ratatui::widgets::{Block, Borders, Clear, Padding, Widget};
 
-use super::pen::{Pen, line_width};
+use super::line::{self, Part, span};
 use super::scroll::Viewport;
 use crate::present::text;
 use crate::screen::is_harmless;
@@ -57,9 +58,6 @@ impl HitMap {
     }
 }
 
-/// One line of a popup: stretches of text in their styles.
-pub type StyledLine = Vec<(String, Style)>;
-
 /// The box around what [`boxed`] and [`popup`] say is inside.
 pub fn around(inner: Rect) -> Rect {
     if inner.is_empty() {
@@ -74,7 +72,7 @@ pub fn popup(
     buffer: &mut Buffer,
     area: Rect,
     title: &str,
-    lines: &[StyledLine],
+    lines: &[Line<'_>],
     view: &mut Viewport,
 ) -> HitMap {
     HitMap::at(around(popup_in_columns(look, buffer, area, title, lines, (1, 0), view)))
@@ -87,11 +85,11 @@ pub fn popup_in_columns(
     buffer: &mut Buffer,
     area: Rect,
     title: &str,
-    lines: &[StyledLine],
+    lines: &[Line<'_>],
     (columns, between): (u16, u16),
     view: &mut Viewport,
 ) -> Rect {
-    let cells = u16::try_from(lines.iter().map(|line| line_width(line)).max().unwrap_or(0)).unwrap_or(u16::MAX);
+    let cells = u16::try_from(lines.iter().map(line::width).max().unwrap_or(0)).unwrap_or(u16::MAX);
     let all = cells.saturating_mul(columns).saturating_add(between * (columns - 1));
     let width = all.max(u16::try_from(text::width(title) + 2).unwrap_or(u16::MAX)).saturating_add(4);
     let height = u16::try_from(lines.len().div_ceil(usize::from(columns)) + 2).unwrap_or(u16::MAX);
@@ -101,9 +99,7 @@ pub fn popup_in_columns(
     for (column, lines) in (0..columns).zip(lines[first.min(lines.len())..].chunks(rows)) {
         let x = inner.x + column * (cells + between);
         let place = Rect { x, width: inner.right().saturating_sub(x), ..inner };
-        for (row, line) in (0..inner.height).zip(lines) {
-            Pen::new(buffer, place, row).line(line);
-        }
+        line::draw_all(buffer, place, lines.iter().cloned());
     }
     draw_extent(look, buffer, inner, first, view.page(), lines.len());
     inner
@@ -114,7 +110,7 @@ pub fn draw_extent(look: &Look<'_>, buffer: &mut Buffer, inner: Rect, first: usi
     if count > page && !inner.is_empty() {
         let shown = format!(" {}–{} of {count} ", first + 1, (first + page).min(count));
         let foot = Rect { y: inner.bottom(), height: 1, ..inner };
-        Pen::new(buffer, foot, 0).text(&shown, look.theme.parts.quiet);
+        line::draw(buffer, foot, span(shown, look.theme.parts.quiet));
     }
 }
 
@@ -131,61 +127,41 @@ pub fn boxed(
     if width < 4 || height < 3 {
         return None;
     }
+    let parts = &look.theme.parts;
     let place = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
     clear(buffer, place);
-    draw_border(look, buffer, place, title);
-    Some(Rect { x: place.x + 2, y: place.y + 1, width: width - 4, height: height - 2 })
+    let block = Block::bordered().border_style(parts.rule).padding(Padding::horizontal(1));
+    let (inner, title) =
+        (block.inner(place), span(text::cut(title, usize::from(width).saturating_sub(5)), parts.title));
+    block.render(place, buffer);
+    let beside = span(" ", parts.rule);
+    line::draw_over(buffer, Rect { x: place.x + 1, width: width - 2, ..place }, vec![beside.clone(), title, beside]);
+    Some(inner)
 }
 
 /// Blanks an area, so that nothing of what is below shines through, not even half of a wide character.
 pub fn clear(buffer: &mut Buffer, area: Rect) {
-    let area = area.intersection(buffer.area);
-    for y in area.rows().map(|row| row.y) {
-        if let Some(left) = area.x.checked_sub(1)
-            && let Some(cell) = buffer.cell_mut((left, y))
-            && text::width(cell.symbol()) > 1
-        {
+    Clear.render(area, buffer);
+    let beside = area.left().checked_sub(1).map(|left| Rect { x: left, width: 1, ..area });
+    for at in beside.unwrap_or_default().intersection(buffer.area).positions() {
+        if let Some(cell) = buffer.cell_mut(at).filter(|cell| text::width(cell.symbol()) > 1) {
             cell.set_symbol(" ");
         }
-        for x in area.left()..area.right() {
-            if let Some(cell) = buffer.cell_mut((x, y)) {
-                cell.reset();
-            }
-        }
     }
-}
-
-fn draw_border(look: &Look<'_>, buffer: &mut Buffer, place: Rect, title: &str) {
-    let parts = &look.theme.parts;
-    let inner = usize::from(place.width - 2);
-    let mut pen = Pen::new(buffer, place, 0);
-    pen.raw("┌ ", parts.rule).text(&text::cut(title, inner.saturating_sub(3)), parts.title).raw(" ", parts.rule);
-    while pen.room() > 1 {
-        pen.raw("─", parts.rule);
-    }
-    pen.raw("┐", parts.rule);
-    for row in 1..place.height - 1 {
-        let mut pen = Pen::new(buffer, place, row);
-        pen.raw("│", parts.rule).skip(place.width - 2).raw("│", parts.rule);
-    }
-    let mut pen = Pen::new(buffer, place, place.height - 1);
-    pen.raw("└", parts.rule).raw(&"─".repeat(inner), parts.rule).raw("┘", parts.rule);
 }
 
 /// Draws `─ title  rest ────` into the first row of an area and returns what is below it.
-pub fn titled(look: &Look<'_>, buffer: &mut Buffer, area: Rect, title: &[(&str, Style)]) -> Rect {
-    if area.is_empty() {
-        return area;
+pub fn titled(look: &Look<'_>, buffer: &mut Buffer, area: Rect, title: Vec<Part>) -> Rect {
+    let parts = &look.theme.parts;
+    let block = Block::new().borders(Borders::TOP).border_style(parts.rule);
+    let below = block.inner(area);
+    block.render(area, buffer);
+    let mut line = Line::from(span("─ ", parts.rule));
+    for (nth, part) in title.into_iter().enumerate() {
+        line.extend([span(if nth == 0 { "" } else { "  " }, parts.rule), part]);
     }
-    let rule = look.theme.parts.rule;
-    let mut pen = Pen::new(buffer, area, 0);
-    pen.text("─ ", rule);
-    for (nth, (text, style)) in title.iter().enumerate() {
-        pen.text(if nth == 0 { "" } else { "  " }, rule).text(text, *style);
-    }
-    pen.text(" ", rule);
-    pen.rule("─", rule);
-    Rect { y: area.y + 1, height: area.height - 1, ..area }
+    line::draw_over(buffer, area, line + span(" ", parts.rule));
+    below
 }
 
 /// A key worth showing, with what it does in a word.
@@ -204,13 +180,14 @@ pub fn hints(look: &Look<'_>, buffer: &mut Buffer, area: Rect, context: Context,
 pub fn buttons(look: &Look<'_>, buffer: &mut Buffer, area: Rect, context: Context, hints: &[Hint]) -> Buttons {
     let parts = &look.theme.parts;
     let (shown, _) = fitting(look, area.width, context, hints);
-    let mut drawn = Vec::new();
-    let mut pen = Pen::new(buffer, area, 0);
+    let (mut drawn, mut rest) = (Vec::new(), area);
     for (action, key, word) in shown {
-        let start = pen.column();
-        pen.text(&key, parts.key).text(" ", parts.quiet).text(word, parts.quiet);
-        drawn.push((Rect { x: start, width: pen.column() - start, ..area }, action));
-        pen.skip(GAP);
+        let hint = Line::from(vec![span(key, parts.key), span(format!(" {word}"), parts.quiet)]);
+        let width = u16::try_from(line::width(&hint)).unwrap_or(u16::MAX).min(rest.width);
+        line::draw(buffer, rest, hint);
+        drawn.push((Rect { width, ..rest }, action));
+        let taken = width.saturating_add(GAP).min(rest.width);
+        rest = Rect { x: rest.x + taken, width: rest.width - taken, ..rest };
     }
     drawn
 }

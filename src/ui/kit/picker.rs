@@ -5,11 +5,12 @@ use std::fmt;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
-use ratatui::prelude::{Buffer, Position, Rect, Style};
+use ratatui::prelude::{Buffer, Line, Position, Rect};
 
 use super::frame::{self, Hint};
 use super::input::LineInput;
-use super::pen::Pen;
+use super::line::{self, blank, field, right, span};
+use super::list::List;
 use super::scroll::Viewport;
 use crate::fleet::{TerminalKey, View};
 use crate::present::text;
@@ -223,39 +224,31 @@ impl Overlay for Picker {
         // The selected entry comes before the line to type into: nobody should take one that cannot be seen.
         let above = inner.height.saturating_sub(1).min(typing);
         if above > 0 {
-            let mut pen = Pen::new(buffer, inner, 0);
-            pen.text(self.sign, parts.key).skip(1);
-            let room = usize::from(pen.room());
-            self.typed.draw(canvas, &mut pen, room);
+            let mut line = Line::from(vec![span(self.sign, parts.key), blank(1)]);
+            line.extend(self.typed.spans(canvas, line::room(inner, &line)));
+            line::draw(buffer, inner, line);
         }
         self.entries_at = Rect { y: inner.y + above, height: inner.height - above, ..inner };
-        let page = usize::from(self.entries_at.height);
-        self.view.fit(page, self.shown.len());
-        self.view.reveal(self.at..self.at + 1);
-        let first = self.view.first();
         if self.shown.is_empty() {
-            Pen::new(buffer, self.entries_at, 0).text("nothing fits", parts.quiet);
+            line::draw(buffer, self.entries_at, span("nothing fits", parts.quiet));
         }
-        for (row, &index) in (0..self.entries_at.height).zip(self.shown.iter().skip(first)) {
-            let is_selected = first + usize::from(row) == self.at;
-            let base = if is_selected { parts.selected } else { Style::default() };
-            let line = Rect { y: self.entries_at.y + row, height: 1, ..self.entries_at };
-            buffer.set_style(line, base);
-            let entry = &self.entries[index];
-            let mut pen = Pen::new(buffer, line, 0);
-            pen.text(if is_selected { "› " } else { "  " }, base.patch(parts.title));
-            if let Some(why) = &entry.why_not {
-                pen.text(&entry.text, base.patch(parts.quiet)).text("  ", base);
-                let room = usize::from(pen.room());
-                pen.right(&text::cut(why, room), room, base.patch(parts.quiet));
-                continue;
+        let entry = |nth: usize, room: usize| {
+            let MenuEntry { text, note, why_not } = &self.entries[self.shown[nth]];
+            match why_not {
+                Some(why) => {
+                    let text = span(text::cut(text, room), parts.quiet);
+                    let room = room.saturating_sub(text::width(&text.content) + 2);
+                    vec![text, blank(2), right(why, room, parts.quiet)]
+                }
+                None => {
+                    let room = room.saturating_sub(text::width(note) + 1);
+                    vec![field(text, room, parts.text), blank(1), span(note, parts.key)]
+                }
             }
-            let note = text::width(&entry.note);
-            let room = usize::from(line.width).saturating_sub(note + 3);
-            pen.field(&entry.text, room, base.patch(parts.text)).field("", 1, base);
-            pen.right(&entry.note, note, base.patch(parts.key));
-        }
-        frame::draw_extent(canvas, buffer, inner, first, page, self.shown.len());
+        };
+        let list = List { count: self.shown.len(), at: self.at, entry };
+        list.draw(canvas, buffer, self.entries_at, &mut self.view);
+        frame::draw_extent(canvas, buffer, inner, self.view.first(), self.view.page(), self.shown.len());
         HitMap::at(frame::around(inner))
     }
 

@@ -2,9 +2,10 @@
 //! then its frame; if not even a few rows of the text fit, its keys do nothing.
 
 use ratatui::prelude::{Buffer, Position, Rect, Size, Style};
+use ratatui::widgets::{Block, Borders, Widget};
 
 use super::frame::{self, Hint};
-use super::pen::Pen;
+use super::line::{self, span};
 use super::reading::{Paragraph, ReadProgress, height};
 use crate::fleet::{TerminalKey, View};
 use crate::present::text;
@@ -132,10 +133,11 @@ impl Sheet {
             return Self::stacked(inner, frame::around(inner), parts, tight);
         }
         frame::clear(buffer, area);
-        let mut pen = Pen::new(buffer, area, 0);
-        pen.text(wanted.title, canvas.theme.parts.title).raw(" ", canvas.theme.parts.rule);
-        pen.rule("─", canvas.theme.parts.rule);
-        let inner = Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area };
+        let parts = &canvas.theme.parts;
+        let block = Block::new().borders(Borders::TOP).border_style(parts.rule);
+        let inner = block.inner(area);
+        block.render(area, buffer);
+        line::draw_over(buffer, area, vec![span(wanted.title, parts.title), span(" ", parts.rule)]);
         let tight = rows(area.width, false);
         let parts = match inner.height {
             height if tight.saturating_add(least + 1) <= height => [height - least - 1, 0, 0, least, 0, 1],
@@ -377,10 +379,9 @@ impl Answers {
         let [down, up] = self.read;
         let held = hold.map(|hold| (hold.words(canvas, self.context, [up, down]), Status::Stalled));
         if let Some((message, status)) = held.or(question.said.clone().map(|said| (said, Status::Ready))) {
-            let mut pen = Pen::new(buffer, line, 0);
-            pen.text(&message, canvas.theme.style(status));
-            let start = pen.column().saturating_add(3).min(line.right());
-            line = Rect { x: start, width: line.right() - start, ..line };
+            let taken = u16::try_from(text::width(&message) + 3).unwrap_or(u16::MAX).min(line.width);
+            line::draw(buffer, line, span(message, canvas.theme.style(status)));
+            line = Rect { x: line.x + taken, width: line.width - taken, ..line };
             hints = self.others.to_vec();
         }
         HitMap { place: sheet.place, buttons: frame::buttons(canvas, buffer, line, self.context, &hints) }

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use ratatui::prelude::{Buffer, Rect};
+use ratatui::prelude::{Buffer, Line, Rect, Span};
 use regex::RegexBuilder;
 
-use super::frame::{self, Hint, Look, StyledLine};
+use super::frame::{self, Hint, Look};
 use super::input::LineInput;
-use super::pen::Pen;
+use super::line::{self, blank, span};
 use super::scroll::Viewport;
 use crate::ui::Action;
 use crate::ui::overlay::{Flow, OverlayContext};
@@ -51,7 +51,8 @@ impl SearchableText {
     }
 
     /// Takes in what the text says now.
-    pub fn set_texts(&mut self, texts: Vec<String>) {
+    pub fn set_texts(&mut self, texts: impl Iterator<Item = impl AsRef<str>>) {
+        let texts: Vec<String> = texts.map(|text| line::harmless(text.as_ref())).collect();
         if texts != self.texts {
             self.texts = texts;
             self.find();
@@ -154,7 +155,7 @@ impl SearchableText {
     }
 
     /// A line with its hits standing out.
-    pub fn marked(&self, look: &Look<'_>, index: usize, line: StyledLine) -> StyledLine {
+    pub fn marked(&self, look: &Look<'_>, index: usize, line: Line<'static>) -> Line<'static> {
         let parts = &look.theme.parts;
         let first = self.hits.partition_point(|(line, _)| *line < index);
         let hits = || (first..).zip(&self.hits[first..]).take_while(|(_, (line, _))| *line == index);
@@ -163,21 +164,20 @@ impl SearchableText {
         }
         let mut marked = Vec::new();
         let mut begin = 0;
-        for (text, style) in line {
+        for Span { content: text, style } in line {
             let mut at = 0;
             for (nth, (_, range)) in hits() {
                 let clamp = |byte: usize| byte.clamp(begin + at, begin + text.len()) - begin;
                 let (from, to) = (clamp(range.start), clamp(range.end));
-                marked.push((text[at..from].to_owned(), style));
+                marked.push(span(&text[at..from], style));
                 let found = if nth == self.hit { parts.cursor } else { parts.selected.patch(parts.title) };
-                marked.push((text[from..to].to_owned(), found));
+                marked.push(span(&text[from..to], found));
                 at = to;
             }
-            marked.push((text[at..].to_owned(), style));
+            marked.push(span(&text[at..], style));
             begin += text.len();
         }
-        marked.retain(|(text, _)| !text.is_empty());
-        marked
+        marked.into()
     }
 
     /// Draws what is being typed into the last row of an area. Returns what is left of the area.
@@ -185,10 +185,9 @@ impl SearchableText {
         let Some(typing) = self.typing.as_ref().filter(|_| area.height > 1) else { return area };
         let place = Rect { y: area.bottom() - 1, height: 1, ..area };
         frame::clear(buffer, place);
-        let mut pen = Pen::new(buffer, place, 0);
-        pen.skip(1).text("/", look.theme.parts.key);
-        let room = usize::from(pen.room());
-        typing.draw(look, &mut pen, room);
+        let mut line = Line::from(vec![blank(1), span("/", look.theme.parts.key)]);
+        line.extend(typing.spans(look, line::room(place, &line)));
+        line::draw(buffer, place, line);
         Rect { height: area.height - 1, ..area }
     }
 }

@@ -1,13 +1,13 @@
 //! The heads of groups in the table, with their counts aligned.
 
-use ratatui::prelude::{Buffer, Modifier, Rect, Style};
+use ratatui::prelude::{Line, Modifier};
 
-use super::cell::begin_line;
 use crate::present::arrangement::Head;
 use crate::present::columns::GAP;
 use crate::status::Status;
+use crate::ui::kit::list::cursor;
 use crate::ui::signs::MARKED;
-use crate::ui::{Canvas, TableRow, text};
+use crate::ui::{Canvas, TableRow, blank, field, right, span, text};
 
 /// The cells of what the heads of groups say, so that it stands below each other.
 pub struct HeadLayout {
@@ -60,6 +60,23 @@ impl HeadLayout {
         HEAD + self.title + GAP + self.digits + wide.map(|cells| GAP + cells).sum::<usize>()
     }
 
+    /// The head of a group: its name, how many terminals it has, and what they need.
+    pub fn line(&self, canvas: &Canvas<'_>, head: &Head, is_selected: bool) -> Line<'static> {
+        let parts = &canvas.theme.parts;
+        let mut line = cursor(parts, is_selected);
+        line += span(if head.folded { "▸ " } else { "▾ " }, parts.quiet);
+        line += field(head.group.title(), self.title, parts.title.add_modifier(Modifier::BOLD));
+        line.extend([blank(GAP), right(head.terminals.to_string(), self.digits, parts.quiet)]);
+        if self.marked > 0 {
+            line.extend([blank(GAP), field(marked_words(head).unwrap_or_default(), self.marked, parts.key)]);
+        }
+        for (status, cells) in Status::GROUPS.into_iter().zip(self.counts).filter(|(_, cells)| *cells > 0) {
+            let count = self.count(canvas, head, status).unwrap_or_default();
+            line.extend([blank(GAP), field(count, cells, canvas.theme.style(status))]);
+        }
+        line
+    }
+
     /// How many of a group there are of a status, as it is drawn.
     fn count(&self, canvas: &Canvas<'_>, head: &Head, status: Status) -> Option<String> {
         let (number, digits) = (head.shown().count(status), self.numbers[status.place()]);
@@ -77,23 +94,4 @@ const HEAD: usize = 3;
 
 fn marked_words(head: &Head) -> Option<String> {
     (head.folded && head.marked > 0).then(|| format!("{MARKED} {} marked", head.marked))
-}
-
-/// The head of a group into a line: its name, how many terminals it has, and what they need.
-pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, line: Rect, layout: &HeadLayout, head: &Head, is_selected: bool) {
-    let parts = &canvas.theme.parts;
-    let base = if is_selected { parts.selected } else { Style::default() };
-    let quiet = base.patch(parts.quiet);
-    let mut pen = begin_line(canvas, buffer, line, is_selected);
-    pen.text(if head.folded { "▸ " } else { "▾ " }, quiet);
-    pen.field(head.group.title(), layout.title, base.patch(parts.title).add_modifier(Modifier::BOLD));
-    pen.field("", GAP, base).right(&head.terminals.to_string(), layout.digits, quiet);
-    if layout.marked > 0 {
-        pen.field("", GAP, base).field(&marked_words(head).unwrap_or_default(), layout.marked, base.patch(parts.key));
-    }
-    for (status, cells) in Status::GROUPS.into_iter().zip(layout.counts).filter(|(_, cells)| *cells > 0) {
-        let count = layout.count(canvas, head, status).unwrap_or_default();
-        let appearance = canvas.theme.appearance(status);
-        pen.field("", GAP, base).field(&count, cells, base.patch(appearance.style));
-    }
 }
