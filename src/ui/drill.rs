@@ -184,7 +184,7 @@ impl Drill {
     }
 
     /// Searches in the text, and shows the part with the hit.
-    fn search(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn search(&mut self, action: Action) -> Flow {
         let is_step = matches!(action, Action::NextMatch | Action::PreviousMatch);
         if action == Action::Filter || (is_step && self.searched().has_search()) {
             if self.side == Side::Diff {
@@ -194,7 +194,7 @@ impl Drill {
                 self.transcript.unfold();
             }
         }
-        self.searched_mut().perform(action, cx)
+        if self.searched_mut().perform(action) { Flow::Stay } else { Flow::Pass }
     }
 
     fn draw_all(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
@@ -377,9 +377,9 @@ impl Overlay for Drill {
                 }
             }
             Action::Filter | Action::NextMatch | Action::PreviousMatch | Action::Confirm => {
-                return self.search(action, cx);
+                return self.search(action);
             }
-            Action::Close if self.searched().is_typing() => return self.search(action, cx),
+            Action::Close if self.searched().is_typing() => return self.search(action),
             Action::Down => self.step(1),
             Action::Up => self.step(-1),
             Action::PageDown => self.page(1),
@@ -417,7 +417,7 @@ impl Overlay for Drill {
     }
 
     fn paste(&mut self, text: &str, _cx: &mut OverlayContext<'_, '_>) -> Flow {
-        self.searched_mut().type_in(|line| line.paste(text))
+        if self.searched_mut().type_in(|line| line.paste(text)) { Flow::Stay } else { Flow::Pass }
     }
 
     fn click(&mut self, at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {

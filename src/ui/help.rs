@@ -88,9 +88,10 @@ impl Overlay for Help {
             self.reader.view.begin_at(*row);
             return Flow::Stay;
         }
-        match self.reader.perform(action, cx) {
-            Flow::Pass => Flow::read(&mut self.reader.view, action),
-            flow => flow,
+        match action {
+            _ if self.reader.perform(action) => Flow::Stay,
+            Action::NextMatch | Action::PreviousMatch => cx.refuse("nothing is searched for yet"),
+            _ => Flow::read(&mut self.reader.view, action),
         }
     }
 
@@ -100,7 +101,7 @@ impl Overlay for Help {
     }
 
     fn paste(&mut self, text: &str, _cx: &mut OverlayContext<'_, '_>) -> Flow {
-        self.reader.type_in(|line| line.paste(text))
+        if self.reader.type_in(|line| line.paste(text)) { Flow::Stay } else { Flow::Pass }
     }
 }
 

@@ -192,7 +192,7 @@ impl Overlay for Interrupt {
             Action::Down if !self.folded.is_empty() => self.choices.append(&mut self.folded),
             Action::Down => self.question.step(1, &asked, 0),
             Action::Up => self.question.step(-1, &asked, 0),
-            _ => return self.question.perform(action),
+            _ => return Flow::read(self.question.view(), action),
         }
         Flow::Stay
     }

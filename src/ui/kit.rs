@@ -5,8 +5,10 @@ pub mod frame;
 pub mod input;
 pub mod line;
 pub mod list;
-pub mod picker;
 pub mod question;
 pub mod reading;
 pub mod scroll;
 pub mod search;
+
+#[cfg(test)]
+mod tests;

@@ -294,7 +294,7 @@ impl Overlay for SendQuestion {
         match action {
             Action::Confirm if self.hold(cx.view).is_none() => Flow::Reply(OverlayReply::Yes),
             Action::Confirm => Flow::Stay,
-            _ => self.question.perform(action),
+            _ => Flow::read(self.question.view(), action),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::fleet::View;
 use crate::task::Task;
-use crate::ui::question::Confirm;
+use crate::ui::confirm::Confirm;
 use crate::ui::{Action, Item, Request, Ui, text};
 
 impl Ui {

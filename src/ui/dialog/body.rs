@@ -36,7 +36,7 @@ impl Shown {
         if self.dialog.cuts.contains(&Cut::Top) {
             lines.push(Paragraph::plain("▲ … its beginning is not on the screen", changed));
             let above = self.dialog.above.iter();
-            lines.extend(above.map(|line| Paragraph::plain(line.trim_start().to_owned(), parts.text)));
+            lines.extend(above.map(|line| Paragraph::plain(line.trim_start(), parts.text)));
         }
         let gone = self.before.iter().filter(|line| !self.says(line));
         let gone: Vec<&String> = gone.collect();

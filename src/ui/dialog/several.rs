@@ -350,9 +350,9 @@ impl Overlay for SeveralDialogs {
                 let asked = self.asked(&Theme::default());
                 self.question.step(if action == Action::Down { 1 } else { -1 }, &asked, 0);
             }
-            Action::Tick => return self.question.perform(Action::PageDown),
+            Action::Tick => return Flow::read(self.question.view(), Action::PageDown),
             Action::PageUp | Action::PageDown => {
-                return self.question.perform(action);
+                return Flow::read(self.question.view(), action);
             }
             _ => cx.say("that is done in the box of one dialog"),
         }

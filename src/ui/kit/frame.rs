@@ -11,9 +11,9 @@ use crate::present::text;
 use crate::screen::is_harmless;
 use crate::status::Status;
 use crate::time::Timestamp;
-use crate::ui::signs::RUNS;
-use crate::ui::theme::{Depth, at_depth};
-use crate::ui::{Action, Context, Keymap, Theme};
+use crate::ui::action::Action;
+use crate::ui::keymap::{Context, Keymap};
+use crate::ui::theme::{Depth, Theme, at_depth};
 
 /// The look and the time of one frame.
 #[derive(Clone, Copy)]
@@ -34,11 +34,7 @@ pub struct Look<'a> {
 impl Look<'_> {
     /// The glyph of a status at the time of the frame.
     pub fn glyph(&self, status: Status) -> &str {
-        match status {
-            // Nothing is known of how a task gets on, and what turns would say that it does.
-            Status::Running => RUNS,
-            _ => self.theme.glyph(status, self.ascii, self.motion.then_some(self.now)),
-        }
+        self.theme.glyph(status, self.ascii, self.motion.then_some(self.now))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::ui::action::Action;
+
 /// How far something is scrolled, in rows or in lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Viewport {
@@ -65,6 +67,21 @@ impl Viewport {
         let top = self.first().saturating_add_signed(by);
         let ends = self.follows && top >= self.most && by > 0;
         self.top = (!ends).then_some(top.min(self.most));
+    }
+
+    /// Moves as an action says. Returns whether it says so.
+    pub fn perform(&mut self, action: Action) -> bool {
+        let page = isize::try_from(self.page.max(1)).unwrap_or(isize::MAX);
+        self.step(match action {
+            Action::Up => -1,
+            Action::Down => 1,
+            Action::PageUp => -page,
+            Action::PageDown => page,
+            Action::First => isize::MIN,
+            Action::Last => isize::MAX,
+            _ => return false,
+        });
+        true
     }
 
     /// Moves by pages, of which a row stays in view.

@@ -9,8 +9,7 @@ use super::frame::{self, Hint, Look};
 use super::input::LineInput;
 use super::line::{self, blank, span};
 use super::scroll::Viewport;
-use crate::ui::Action;
-use crate::ui::overlay::{Flow, OverlayContext};
+use crate::ui::action::Action;
 
 /// A text that is scrolled and searched.
 #[derive(Clone, Debug, Default)]
@@ -82,20 +81,20 @@ impl SearchableText {
         self.is_typing().then(|| vec![(Action::Confirm, "search"), (Action::Close, "no search")])
     }
 
-    /// Changes the line that is typed, where there is one.
-    pub fn type_in(&mut self, change: impl FnOnce(&mut LineInput) -> bool) -> Flow {
-        let Some(typing) = self.typing.as_mut() else { return Flow::Pass };
+    /// Changes the line that is typed. Returns whether there is one.
+    pub fn type_in(&mut self, change: impl FnOnce(&mut LineInput) -> bool) -> bool {
+        let Some(typing) = self.typing.as_mut() else { return false };
         if change(typing) {
             self.pattern = typing.text().to_owned();
             self.find();
             self.hit = if self.from_end { self.hits.len().saturating_sub(1) } else { 0 };
             self.show_hit();
         }
-        Flow::Stay
+        true
     }
 
-    /// Does what an action says of the search.
-    pub fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    /// Does what an action says of the search. Returns whether it says something of one.
+    pub fn perform(&mut self, action: Action) -> bool {
         match action {
             Action::Filter => self.typing = Some(LineInput::default()),
             Action::Confirm => self.typing = None,
@@ -110,10 +109,9 @@ impl SearchableText {
                 self.hit = if action == Action::NextMatch { self.hit + 1 } else { self.hit + count - 1 } % count;
                 self.show_hit();
             }
-            Action::NextMatch | Action::PreviousMatch => cx.say("nothing is searched for yet"),
-            _ => return Flow::Pass,
+            _ => return false,
         }
-        Flow::Stay
+        true
     }
 
     fn show_hit(&mut self) {

@@ -7,16 +7,12 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::prelude::{Buffer, Line, Position, Rect};
 
-use super::frame::{self, Hint};
-use super::input::LineInput;
-use super::line::{self, blank, field, right, span};
-use super::list::List;
-use super::scroll::Viewport;
+use super::keymap::is_alike;
+use super::{
+    Action, Canvas, Context, Flow, Hint, HitMap, LineInput, List, Overlay, OverlayContext, OverlayKind, OverlayPlace,
+    Viewport, blank, field, frame, line, right, span, text,
+};
 use crate::fleet::{TerminalKey, View};
-use crate::present::text;
-use crate::ui::canvas::Canvas;
-use crate::ui::keymap::is_alike;
-use crate::ui::{Action, Context, Flow, HitMap, Overlay, OverlayContext, OverlayKind, OverlayPlace};
 
 /// The widest and the highest menu, in cells and entries: what is below is to be seen around it. Why an entry would do nothing
 /// is read whole where the screen has room.
