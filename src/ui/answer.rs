@@ -1,7 +1,7 @@
 //! The line in which the operator answers what a task asks: nothing goes there before Enter, and what goes is shown before.
 
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::prelude::{Buffer, Line, Rect};
+use ratatui::prelude::{Buffer, Rect};
 
 use super::question::Pause;
 use super::{
@@ -142,12 +142,8 @@ impl Overlay for TaskAnswer {
         let below = Rect { y: above.bottom(), height: inner.height - above.height, ..inner };
         line::draw_all(buffer, below, asked.iter().map(|line| span(line, canvas.theme.style(Status::Question))));
         let last = below.height.saturating_sub(1);
-        let mut answer = Line::from(span("answer: ", parts.key));
-        let room = line::room(below, &answer);
-        answer.extend(match self.is_secret() {
-            true => LineInput::new(&"*".repeat(self.line.text().chars().count())).spans(canvas, room),
-            false => self.line.spans(canvas, room),
-        });
+        let hidden = self.is_secret().then(|| LineInput::new(&"*".repeat(self.line.text().chars().count())));
+        let answer = hidden.as_ref().unwrap_or(&self.line).behind(canvas, below, span("answer: ", parts.key));
         line::draw(buffer, line::row(below, last.saturating_sub(1)), answer);
         let raw = canvas.keymap.key_for(Context::Fleet, Action::Raw).unwrap_or_default();
         let close = canvas.keymap.key_for(Context::Answer, Action::Close).unwrap_or_default();

@@ -13,7 +13,6 @@ mod texts;
 
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::prelude::{Buffer, Line, Position, Rect};
-use ratatui::widgets::{Block, Borders, Widget};
 
 use super::composer::Composer;
 use super::search::SearchableText;
@@ -304,9 +303,8 @@ impl Drill {
         let recorded = self.side == Side::Transcript && self.transcript.is_recorded;
         let message = found.unwrap_or(if recorded { format!("{time}, by its record") } else { time });
         let message = text::cut(&message, line::room(area, &line).saturating_sub(2));
-        line.extend([span(" ", parts.rule), span(message, parts.quiet), span(" ", parts.rule)]);
-        Block::new().borders(Borders::TOP).border_style(parts.rule).render(area, buffer);
-        line::draw_over(buffer, area, line);
+        line.extend([span(" ", parts.rule), span(message, parts.quiet)]);
+        frame::ruled(canvas, buffer, area, line);
     }
 }
 

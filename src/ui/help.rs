@@ -10,8 +10,8 @@ use super::search::{Called, SearchableText};
 use super::signs::{DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use super::text::padded;
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, Request, Viewport,
-    blank, find, frame, line, span, text, times,
+    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, Part, Request,
+    Viewport, blank, find, frame, line, span, text, times,
 };
 use crate::fleet::{TerminalKey, View};
 use crate::present::columns::{COLUMNS, Column};
@@ -138,16 +138,11 @@ fn keys_of(canvas: &Canvas<'_>, title: &str, bindings: &[&Binding], room: usize)
     let keys = |binding: &Binding| binding.keys.iter().map(|key| show(*key)).collect::<Vec<_>>().join("  ");
     // Each part has a column of its own: a few long keys leave the others room for what they do.
     let cells = bindings.iter().map(|binding| text::width(&keys(binding))).max().unwrap_or(0) + 2;
-    let mut lines = vec![span(title, parts.title).into()];
-    for binding in bindings {
-        let wrapped = text::wrapped(&binding.description, room.saturating_sub(cells + 2).max(20), usize::MAX);
-        for (nth, description) in wrapped.into_iter().enumerate() {
-            let (keys, action) = if nth == 0 { (keys(binding), binding.action) } else { (String::new(), None) };
-            let keys = span(format!("  {}", padded(&keys, cells)), parts.key);
-            lines.push(HelpLine { said: vec![keys, span(description, parts.text)].into(), action });
-        }
-    }
-    lines
+    let line = |binding: &&Binding| {
+        let keys = span(format!("  {}", padded(&keys(binding), cells)), parts.key);
+        hanging(keys.into(), span(&binding.description, parts.text), binding.action, room)
+    };
+    std::iter::once(span(title, parts.title).into()).chain(bindings.iter().flat_map(line)).collect()
 }
 
 fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -> Vec<Vec<HelpLine>> {
@@ -196,12 +191,13 @@ fn opens(action: Action, context: Context) -> bool {
 /// What the marks of a row mean.
 fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<HelpLine> {
     let parts = &canvas.theme.parts;
-    let mut lines: Vec<Line<'_>> = vec![span("marks", parts.title).into()];
+    let mut lines: Vec<HelpLine> = vec![span("marks", parts.title).into()];
     let words = Status::GROUPS.iter().map(|status| text::width(status.group_word(2))).max().unwrap_or(0);
     for status in Status::GROUPS {
         let appearance = canvas.theme.appearance(status);
         let sign = format!("  {}{}", padded(canvas.glyph(status), MARK), padded(status.group_word(2), words));
-        lines.push(vec![span(sign, appearance.style), blank(2), span(explanation(status), parts.quiet)].into());
+        let sign = vec![span(sign, appearance.style), blank(2)].into();
+        lines.extend(hanging(sign, span(explanation(status), parts.quiet), None, room));
     }
     for (mark, text) in [
         (UNSEEN_MARK, "the result or the bell has not been seen yet: select the row for a second"),
@@ -220,9 +216,9 @@ fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<HelpLine> {
         ),
     ] {
         let mark = span(format!("  {} ", padded(mark, MARK - 1)), parts.quiet);
-        lines.push(vec![mark, span(text, parts.text)].into());
+        lines.extend(hanging(mark.into(), span(text, parts.text), None, room));
     }
-    lines.into_iter().flat_map(|line| hanging(line, room)).collect()
+    lines
 }
 
 /// What the columns say, and how they are chosen.
@@ -232,20 +228,20 @@ fn columns(canvas: &Canvas<'_>, room: usize) -> Vec<HelpLine> {
     let chosen = key.map(|key| format!(" ({key} chooses them)")).unwrap_or_default();
     let widest = COLUMNS.iter().map(|column| column.title.len()).max().unwrap_or(0);
     let line = |column: &Column| {
-        let title = format!("  {}  ", padded(column.title, widest));
-        Line::from(vec![span(title, parts.key), span(column.about, parts.text)])
+        let title = span(format!("  {}  ", padded(column.title, widest)), parts.key);
+        hanging(title.into(), span(column.about, parts.text), None, room)
     };
-    let lines = COLUMNS.iter().map(line).flat_map(|line| hanging(line, room));
-    std::iter::once(vec![span("columns", parts.title), span(chosen, parts.quiet)].into()).chain(lines).collect()
+    let title = vec![span("columns", parts.title), span(chosen, parts.quiet)].into();
+    std::iter::once(title).chain(COLUMNS.iter().flat_map(line)).collect()
 }
 
-/// A mark with what it means, which goes on below itself where it does not fit into that many cells.
-fn hanging(mut line: Line<'static>, room: usize) -> Vec<HelpLine> {
-    let Some(Span { content, style }) = line.spans.pop() else { return Vec::new() };
-    let below = Line::from(blank(line::width(&line)));
-    let rows = text::wrapped(&content, room.saturating_sub(line::width(&line)).max(20), usize::MAX);
-    let heads = std::iter::once(&line).chain(std::iter::repeat(&below));
-    heads.zip(rows).map(|(head, row)| (head.clone() + span(row, style)).into()).collect()
+/// A key or a mark with what it means, which goes on below itself where it does not fit into that many cells.
+fn hanging(lead: Line<'static>, meaning: Part, action: Option<Action>, room: usize) -> Vec<HelpLine> {
+    let cells = line::width(&lead);
+    let rows = text::wrapped(&meaning.content, room.saturating_sub(cells).max(20), usize::MAX);
+    let leads = std::iter::once((lead, action)).chain(std::iter::repeat((blank(cells).into(), None)));
+    let line = |((lead, action), row)| HelpLine { said: lead + span(row, meaning.style), action };
+    leads.zip(rows).map(line).collect()
 }
 
 fn explanation(status: Status) -> &'static str {

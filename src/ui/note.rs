@@ -1,7 +1,7 @@
 //! The line in which the operator types a name or a label.
 
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::prelude::{Buffer, Line, Rect};
+use ratatui::prelude::{Buffer, Rect};
 
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, Item, LineInput, Overlay, OverlayContext, OverlayKind, OverlayPlace,
@@ -64,10 +64,8 @@ impl Overlay for NoteBar {
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
-        let parts = &canvas.theme.parts;
-        let mut line = Line::from(vec![blank(1), span(self.head(), parts.key)]);
-        line.extend(self.line.spans(canvas, line::room(area, &line)));
-        line::draw(buffer, area, line);
+        let head = vec![blank(1), span(self.head(), canvas.theme.parts.key)];
+        line::draw(buffer, area, self.line.behind(canvas, area, head));
         HitMap::at(area)
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
-use ratatui::prelude::{Buffer, Line, Position, Rect};
+use ratatui::prelude::{Buffer, Position, Rect};
 
 use super::keymap::is_alike;
 use super::{
@@ -220,9 +220,8 @@ impl Overlay for Picker {
         // The selected entry comes before the line to type into: nobody should take one that cannot be seen.
         let above = inner.height.saturating_sub(1).min(typing);
         if above > 0 {
-            let mut line = Line::from(vec![span(self.sign, parts.key), blank(1)]);
-            line.extend(self.typed.spans(canvas, line::room(inner, &line)));
-            line::draw(buffer, inner, line);
+            let sign = vec![span(self.sign, parts.key), blank(1)];
+            line::draw(buffer, inner, self.typed.behind(canvas, inner, sign));
         }
         self.entries_at = Rect { y: inner.y + above, height: inner.height - above, ..inner };
         if self.shown.is_empty() {

@@ -29,7 +29,6 @@ pub fn draw<'a>(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Opti
     let directory = item.cwd_and_git(canvas.home);
     let mut title = vec![span(item.id(), parts.title), span(place, parts.quiet)];
     title.extend([span(stale, canvas.theme.style(Status::Unknown)), span(directory, parts.quiet)]);
-    title.retain(|part| !part.content.is_empty());
     let area = frame::titled(canvas, buffer, area, title);
     draw_inside(canvas, buffer, area, item);
 }

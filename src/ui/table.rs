@@ -9,7 +9,7 @@ use ratatui::prelude::{Buffer, Line, Modifier, Rect, Style};
 
 use super::kit::list::cursor;
 use super::signs::{MARKED, MUTED, PINNED};
-use super::{Canvas, Flags, Item, Part, RowKey, TableRow, Viewport, blank, field, line, span, text};
+use super::{Canvas, Flags, Item, Part, RowKey, TableRow, Viewport, blank, field, frame, line, span, text};
 use crate::present::columns::{CellLook, ColumnLayout, GAP, MARK, NAME};
 use crate::state::AgentFacts;
 use crate::status::Status;
@@ -91,9 +91,7 @@ pub fn draw_extent(
     first: usize,
     page: usize,
 ) -> u16 {
-    if rows.len() <= page {
-        return area.width;
-    }
+    let Some(extent) = frame::extent(first, page, rows.len()) else { return area.width };
     let needing = |rows: &[TableRow<'_>]| -> usize {
         let of_row = |row: &TableRow<'_>| match row {
             TableRow::Head(head) if head.folded => head.counts.count(Status::Approval),
@@ -109,13 +107,11 @@ pub fn draw_extent(
     let has_room = !message.is_empty() && area.width >= LEAST_NAMED;
     let need = if hidden.iter().map(|(_, count)| count).sum::<usize>() == 1 { "needs" } else { "need" };
     let message = if has_room { format!(" {message} {need} you ") } else { String::new() };
-    let shown = format!(" {}–{last} of {}", first + 1, rows.len());
-    let cells = (text::width(&message) + text::width(&shown)).min(usize::from(area.width));
-    let width = u16::try_from(cells).unwrap_or(area.width);
-    let at = Rect { x: area.right() - width, width, ..area };
     let message = span(message, canvas.theme.style(Status::Approval));
-    line::draw(buffer, at, vec![message, span(shown, canvas.theme.parts.quiet)]);
-    area.width - at.width
+    let line = Line::from(vec![message, span(format!(" {extent}"), canvas.theme.parts.quiet)]);
+    let width = u16::try_from(line::width(&line)).unwrap_or(u16::MAX).min(area.width);
+    line::draw(buffer, Rect { x: area.right() - width, width, ..area }, line);
+    area.width - width
 }
 
 fn row_of(canvas: &Canvas<'_>, layout: &ColumnLayout, item: Item<'_>, is_selected: bool) -> Line<'static> {

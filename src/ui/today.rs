@@ -129,10 +129,7 @@ impl Overlay for Today {
         let page = (usize::from(below.height.saturating_sub(1 + u16::from(idle > 0))) / chart.lines()).max(1);
         let first = self.view.fit(page, rows.len());
         let mut title = vec![span(named, parts.title), span(by, parts.quiet), span("a full bar is 1h", parts.quiet)];
-        if rows.len() > page {
-            let shown = format!("{}–{} of {}", first + 1, (first + page).min(rows.len()), rows.len());
-            title.push(span(shown, parts.quiet));
-        }
+        title.extend(frame::extent(first, page, rows.len()).map(|extent| span(extent, parts.quiet)));
         frame::titled(canvas, buffer, area, title);
         let mut lines = vec![chart.clock()];
         lines.extend(rows.iter().skip(first).take(page).flat_map(|row| chart.row(row)));

@@ -183,9 +183,7 @@ impl DialogBox {
         self.has_line = area.height >= ROOMY;
         let mut lines: Vec<Line<'_>> = Vec::new();
         if let Some(Typing { line, .. }) = &self.typing {
-            let mut typed = Line::from(span("> ", parts.key));
-            typed.extend(line.spans(canvas, line::room(sheet.said, &typed)));
-            lines.push(typed);
+            lines.push(line.behind(canvas, sheet.said, span("> ", parts.key)));
         }
         // In the last row, what a key has brought about says more than what holds all the time.
         let height = usize::from(sheet.said.height);

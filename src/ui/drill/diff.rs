@@ -7,7 +7,7 @@ use crate::screen::KeptScreen;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::ui::search::SearchableText;
-use crate::ui::{Canvas, blank, line, reading, span};
+use crate::ui::{Canvas, blank, line, span};
 
 /// How soon the difference is read again when other facts of the repository were read.
 const FACTS: Span = Span::from_secs(1);
@@ -95,12 +95,8 @@ impl DiffView {
             Some(Err(trouble)) => trouble.to_string(),
             Some(Ok(diff)) if diff.is_empty() => "no changes since the last commit".to_owned(),
             Some(Ok(diff)) => {
-                let mut view = self.reader.view;
-                reading::draw(&mut view, buffer, area, diff.lines.len(), |index| {
-                    self.reader.marked(canvas, index, line_of(canvas, &diff.lines[index]))
-                });
-                self.reader.view = view;
-                return;
+                let line = |index: usize| line_of(canvas, &diff.lines[index]);
+                return self.reader.draw(canvas, buffer, area, diff.lines.len(), line);
             }
         };
         line::draw(buffer, area, vec![blank(1), span(why, canvas.theme.parts.quiet)]);

@@ -16,7 +16,7 @@ use crate::state::{Change, Evidence, Transition};
 use crate::time::{Span, Timestamp};
 use crate::ui::help::in_brief;
 use crate::ui::search::SearchableText;
-use crate::ui::{Canvas, blank, line, reading, span, times};
+use crate::ui::{Canvas, blank, line, span, times};
 
 /// How often the transcript of now is asked for at most while the screen changes.
 const PAUSE: Span = Span::from_secs(1);
@@ -124,16 +124,14 @@ impl TranscriptView {
             let why = "nothing was said on any screen that is kept";
             return line::draw(buffer, area, vec![blank(1), span(why, parts.quiet)]);
         }
-        let mut view = self.reader.view;
-        reading::draw(&mut view, buffer, area, self.shown.len(), |index| {
+        self.reader.draw(canvas, buffer, area, self.shown.len(), |index| {
             let at = self.shown[index];
             let hidden = match self.is_unfolded {
                 true => 0,
                 false => lines[at + 1..].iter().take_while(|said| said.by == Speaker::Output).count(),
             };
-            self.reader.marked(canvas, index, line_of(canvas, &lines[at], hidden))
+            line_of(canvas, &lines[at], hidden)
         });
-        self.reader.view = view;
     }
 }
 

@@ -103,11 +103,15 @@ pub fn popup_in_columns(
 
 /// Says at the foot of a box which of its lines are shown, where not all are.
 pub fn draw_extent(look: &Look<'_>, buffer: &mut Buffer, inner: Rect, first: usize, page: usize, count: usize) {
-    if count > page && !inner.is_empty() {
-        let shown = format!(" {}–{} of {count} ", first + 1, (first + page).min(count));
+    if let Some(extent) = extent(first, page, count).filter(|_| !inner.is_empty()) {
         let foot = Rect { y: inner.bottom(), height: 1, ..inner };
-        line::draw(buffer, foot, span(shown, look.theme.parts.quiet));
+        line::draw(buffer, foot, span(format!(" {extent} "), look.theme.parts.quiet));
     }
+}
+
+/// Which of so many are shown, where not all are.
+pub fn extent(first: usize, page: usize, count: usize) -> Option<String> {
+    (count > page).then(|| format!("{}–{} of {count}", first + 1, (first + page).min(count)))
 }
 
 /// Draws an empty box of a size, borders included, in the middle of an area. Returns what is inside; `None` when there
@@ -148,15 +152,21 @@ pub fn clear(buffer: &mut Buffer, area: Rect) {
 
 /// Draws `─ title  rest ────` into the first row of an area and returns what is below it.
 pub fn titled(look: &Look<'_>, buffer: &mut Buffer, area: Rect, title: Vec<Part>) -> Rect {
-    let parts = &look.theme.parts;
-    let block = Block::new().borders(Borders::TOP).border_style(parts.rule);
+    let rule = look.theme.parts.rule;
+    let mut line = Line::from(span("─ ", rule));
+    for part in title.into_iter().filter(|part| !part.content.is_empty()) {
+        line.extend([span(if line.spans.len() > 1 { "  " } else { "" }, rule), part]);
+    }
+    ruled(look, buffer, area, line)
+}
+
+/// Draws a line that a rule goes on behind into the first row of an area and returns what is below it.
+pub fn ruled(look: &Look<'_>, buffer: &mut Buffer, area: Rect, line: Line<'_>) -> Rect {
+    let rule = look.theme.parts.rule;
+    let block = Block::new().borders(Borders::TOP).border_style(rule);
     let below = block.inner(area);
     block.render(area, buffer);
-    let mut line = Line::from(span("─ ", parts.rule));
-    for (nth, part) in title.into_iter().enumerate() {
-        line.extend([span(if nth == 0 { "" } else { "  " }, parts.rule), part]);
-    }
-    line::draw_over(buffer, area, line + span(" ", parts.rule));
+    line::draw_over(buffer, area, line + span(" ", rule));
     below
 }
 
@@ -174,11 +184,8 @@ pub fn hints(look: &Look<'_>, buffer: &mut Buffer, area: Rect, context: Context,
 
 /// Draws the hints that fit, the first ones and always the last, from the left edge on. Returns where each one is.
 pub fn buttons(look: &Look<'_>, buffer: &mut Buffer, area: Rect, context: Context, hints: &[Hint]) -> Buttons {
-    let parts = &look.theme.parts;
-    let (shown, _) = fitting(look, area.width, context, hints);
     let (mut drawn, mut rest) = (Vec::new(), area);
-    for (action, key, word) in shown {
-        let hint = Line::from(vec![span(key, parts.key), span(format!(" {word}"), parts.quiet)]);
+    for ((action, _), hint) in fitting(look, area.width, context, hints).0 {
         let width = u16::try_from(line::width(&hint)).unwrap_or(u16::MAX).min(rest.width);
         line::draw(buffer, rest, hint);
         drawn.push((Rect { width, ..rest }, action));
@@ -190,38 +197,34 @@ pub fn buttons(look: &Look<'_>, buffer: &mut Buffer, area: Rect, context: Contex
 
 /// The cells that hints take where all of them fit.
 pub fn buttons_cells(look: &Look<'_>, context: Context, hints: &[Hint]) -> usize {
-    let (shown, _) = fitting(look, u16::MAX, context, hints);
-    shown.iter().map(of_one).sum::<usize>().saturating_sub(usize::from(GAP))
+    cells(&fitting(look, u16::MAX, context, hints).0).saturating_sub(usize::from(GAP))
 }
 
 /// The hints that a footer of a width leaves out.
 pub fn left_out(look: &Look<'_>, width: u16, context: Context, hints: &[Hint]) -> Vec<Hint> {
-    fitting(look, width.saturating_sub(1), context, hints)
-        .1
-        .into_iter()
-        .map(|(action, _, word)| (action, word))
-        .collect()
+    fitting(look, width.saturating_sub(1), context, hints).1
 }
 
 /// The cells between two hints.
 const GAP: u16 = 3;
 
-/// The cells of a hint and of the gap behind it.
-fn of_one((_, key, word): &Keyed) -> usize {
-    text::width(key) + 1 + text::width(word) + usize::from(GAP)
+/// The cells of hints, with the gap behind each.
+fn cells(hints: &[(Hint, Line<'_>)]) -> usize {
+    hints.iter().map(|(_, hint)| line::width(hint) + usize::from(GAP)).sum()
 }
 
-/// A hint with its key.
-type Keyed = (Action, String, &'static str);
-
-/// The hints that fit, and those that do not, both in their order.
-fn fitting(look: &Look<'_>, width: u16, context: Context, hints: &[Hint]) -> (Vec<Keyed>, Vec<Keyed>) {
-    let keyed = |&(action, word): &Hint| look.keymap.key_for(context, action).map(|key| (action, key, word));
-    let mut fitting: Vec<Keyed> = hints.iter().filter_map(keyed).collect();
+/// The hints that fit, with what is drawn of them, and those that do not, both in their order.
+fn fitting(look: &Look<'_>, width: u16, context: Context, hints: &[Hint]) -> (Vec<(Hint, Line<'static>)>, Vec<Hint>) {
+    let parts = &look.theme.parts;
+    let keyed = |&(action, word): &Hint| {
+        let key = look.keymap.key_for(context, action)?;
+        Some(((action, word), vec![span(key, parts.key), span(format!(" {word}"), parts.quiet)].into()))
+    };
+    let mut fitting: Vec<_> = hints.iter().filter_map(keyed).collect();
     let mut others = Vec::new();
     // What does not fit is left out whole; the last hint, the way to all the others, is the last to go.
-    while fitting.len() > 1 && fitting.iter().map(of_one).sum::<usize>() > usize::from(width) + usize::from(GAP) {
-        others.insert(0, fitting.remove(fitting.len() - 2));
+    while fitting.len() > 1 && cells(&fitting) > usize::from(width) + usize::from(GAP) {
+        others.insert(0, fitting.remove(fitting.len() - 2).0);
     }
     (fitting, others)
 }

@@ -1,10 +1,11 @@
 //! A line of text that is being typed.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::prelude::{Line, Rect};
 use ratatui_textarea::{CursorMove, TextArea};
 
 use super::frame::Look;
-use super::line::{Part, field, span};
+use super::line::{self, Part, field, span};
 use crate::present::text;
 use crate::screen::is_harmless;
 
@@ -112,6 +113,13 @@ impl LineInput {
             span(under.map_or(" ", |piece| piece.symbol), parts.cursor),
             field(rest, left, parts.text),
         ]
+    }
+
+    /// The line and its cursor behind something, in the first row of an area.
+    pub fn behind(&self, look: &Look<'_>, area: Rect, before: impl Into<Line<'static>>) -> Line<'static> {
+        let mut line = before.into();
+        line.extend(self.spans(look, line::room(area, &line)));
+        line
     }
 
     fn around_cursor(&self) -> (&str, &str) {

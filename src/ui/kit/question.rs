@@ -2,7 +2,6 @@
 //! then its frame; if not even a few rows of the text fit, its keys do nothing.
 
 use ratatui::prelude::{Buffer, Position, Rect, Size};
-use ratatui::widgets::{Block, Borders, Widget};
 
 use super::frame::{self, Hint, HitMap, Look};
 use super::line::{self, span};
@@ -79,16 +78,6 @@ impl Pause {
     }
 }
 
-/// What is to be put into a box.
-pub struct SheetContent<'a> {
-    pub title: &'a str,
-    pub text: &'a [Paragraph],
-    /// The cells that what stands below the text takes.
-    pub cells: usize,
-    /// The rows of it that are worth having, and those that must be there.
-    pub said: (u16, u16),
-}
-
 /// Where the parts of a box are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sheet {
@@ -105,15 +94,20 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    /// Draws an empty box in the middle of an area. Returns where its parts are.
-    pub fn draw(look: &Look<'_>, buffer: &mut Buffer, area: Rect, wanted: &SheetContent<'_>) -> Self {
+    /// Draws an empty box for a text in the middle of an area. What stands below takes so many cells, and has rows that are
+    /// worth having, and those that must be there. Returns where its parts are.
+    fn draw(
+        look: &Look<'_>,
+        buffer: &mut Buffer,
+        area: Rect,
+        (title, text): (&str, &[Paragraph]),
+        (cells, (most, least)): (usize, (u16, u16)),
+    ) -> Self {
         let area = area.intersection(buffer.area);
-        let widest = wanted.text.iter().map(Paragraph::cells).max().unwrap_or(0);
-        let widest = widest.max(wanted.cells).max(text::width(wanted.title) + 2) + 4;
+        let widest = text.iter().map(Paragraph::cells).max().unwrap_or(0);
+        let widest = widest.max(cells).max(text::width(title) + 2) + 4;
         let width = u16::try_from(widest).unwrap_or(u16::MAX).min(area.width);
-        let rows =
-            |width: u16, blanks| u16::try_from(height(wanted.text, usize::from(width), blanks)).unwrap_or(u16::MAX);
-        let (most, least) = wanted.said;
+        let rows = |width: u16, blanks| u16::try_from(height(text, usize::from(width), blanks)).unwrap_or(u16::MAX);
         let (all, tight) = (rows(width.saturating_sub(4), true), rows(width.saturating_sub(4), false));
         let is_loose = all.saturating_add(most + 5) <= area.height;
         let fits = tight.saturating_add(least + 3) <= area.height;
@@ -123,7 +117,7 @@ impl Sheet {
                 (_, true) => area.height.min(all.saturating_add(least + 3)),
                 _ => area.height,
             };
-            let Some(inner) = frame::boxed(look, buffer, area, (width, height), wanted.title) else {
+            let Some(inner) = frame::boxed(look, buffer, area, (width, height), title) else {
                 return Self::default();
             };
             let marks = u16::from(!is_loose && !fits);
@@ -133,11 +127,7 @@ impl Sheet {
             return Self::stacked(inner, frame::around(inner), parts, tight);
         }
         frame::clear(buffer, area);
-        let parts = &look.theme.parts;
-        let block = Block::new().borders(Borders::TOP).border_style(parts.rule);
-        let inner = block.inner(area);
-        block.render(area, buffer);
-        line::draw_over(buffer, area, vec![span(wanted.title, parts.title), span(" ", parts.rule)]);
+        let inner = frame::ruled(look, buffer, area, span(title, look.theme.parts.title).into());
         let tight = rows(area.width, false);
         let parts = match inner.height {
             height if tight.saturating_add(least + 1) <= height => [height - least - 1, 0, 0, least, 0, 1],
@@ -294,7 +284,7 @@ impl Question {
             // What a box says is out of view is to be read in it, whatever a larger one has shown.
             self.reading.forget();
         }
-        let sheet = Sheet::draw(look, buffer, area, &SheetContent { title, text: &lines, cells, said });
+        let sheet = Sheet::draw(look, buffer, area, (title, &lines), (cells, said));
         self.is_enough = sheet.is_enough;
         let (first, places) = (self.first(asked), self.reading.draw(look, buffer, sheet.text, &lines));
         self.places = places.into_iter().filter_map(|(place, line)| Some((place, line.checked_sub(first)?))).collect();

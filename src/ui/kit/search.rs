@@ -8,6 +8,7 @@ use regex::RegexBuilder;
 use super::frame::{self, Hint, Look};
 use super::input::LineInput;
 use super::line::{self, blank, span};
+use super::reading;
 use super::scroll::Viewport;
 use crate::ui::action::Action;
 
@@ -178,14 +179,26 @@ impl SearchableText {
         marked.into()
     }
 
+    /// Draws the lines that fit, as far as they are scrolled.
+    pub fn draw(
+        &mut self,
+        look: &Look<'_>,
+        buffer: &mut Buffer,
+        area: Rect,
+        count: usize,
+        line: impl Fn(usize) -> Line<'static>,
+    ) {
+        let mut view = self.view;
+        reading::draw(&mut view, buffer, area, count, |index| self.marked(look, index, line(index)));
+        self.view = view;
+    }
+
     /// Draws what is being typed into the last row of an area. Returns what is left of the area.
     pub fn draw_typing(&self, look: &Look<'_>, buffer: &mut Buffer, area: Rect) -> Rect {
         let Some(typing) = self.typing.as_ref().filter(|_| area.height > 1) else { return area };
         let place = Rect { y: area.bottom() - 1, height: 1, ..area };
         frame::clear(buffer, place);
-        let mut line = Line::from(vec![blank(1), span("/", look.theme.parts.key)]);
-        line.extend(typing.spans(look, line::room(place, &line)));
-        line::draw(buffer, place, line);
+        line::draw(buffer, place, typing.behind(look, place, vec![blank(1), span("/", look.theme.parts.key)]));
         Rect { height: area.height - 1, ..area }
     }
 }
