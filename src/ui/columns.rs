@@ -2,6 +2,7 @@
 
 use ratatui::prelude::{Buffer, Position, Rect};
 
+use super::kit::scroll::rows_of;
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, List, Overlay, OverlayContext, OverlayKind, Viewport, field, frame,
     line, right, span, text,
@@ -27,10 +28,6 @@ pub struct ColumnList {
 }
 
 impl ColumnList {
-    fn step(&mut self, by: isize) {
-        self.at = self.at.saturating_add_signed(by).min(COLUMNS.len());
-    }
-
     fn tick(&mut self, cx: &mut OverlayContext<'_, '_>) {
         let columns = &mut cx.memory.arrangement.columns;
         if self.at == COLUMNS.len() {
@@ -96,11 +93,11 @@ impl Overlay for ColumnList {
     }
 
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if let Some(rows) = rows_of(action, usize::from(self.place.height)) {
+            self.at = self.at.saturating_add_signed(rows).min(COLUMNS.len());
+            return Flow::Stay;
+        }
         match action {
-            Action::Up => self.step(-1),
-            Action::Down => self.step(1),
-            Action::First => self.at = 0,
-            Action::Last => self.at = COLUMNS.len(),
             Action::FocusLeft => self.at = cx.memory.arrangement.columns.shift(self.at, -1),
             Action::FocusRight => self.at = cx.memory.arrangement.columns.shift(self.at, 1),
             Action::Tick => self.tick(cx),

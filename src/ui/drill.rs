@@ -15,6 +15,7 @@ use ratatui::crossterm::event::KeyEvent;
 use ratatui::prelude::{Buffer, Line, Position, Rect};
 
 use super::composer::Composer;
+use super::kit::scroll::rows_of;
 use super::search::SearchableText;
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, OverlayPlace,
@@ -139,26 +140,15 @@ impl Drill {
         }
     }
 
-    /// Moves through time, or in the text that has the focus.
-    fn step(&mut self, by: isize) {
+    /// Moves through time, or in the text that has the focus. Returns whether the action says so.
+    fn step(&mut self, action: Action) -> bool {
+        let rows = rows_of(action, self.drawn.page);
         match self.text() {
-            Some(text) => text.step(by),
-            None => self.select(self.index().saturating_add_signed(by)),
-        }
-    }
-
-    fn page(&mut self, pages: isize) {
-        let rows = isize::try_from(self.drawn.page.max(2) - 1).unwrap_or(1);
-        match self.text() {
-            Some(text) => text.turn(pages),
-            None => self.step(rows * pages),
-        }
-    }
-
-    fn go_to(&mut self, end: bool) {
-        match self.text() {
-            Some(text) => text.go_to(end),
-            None => self.select(if end { usize::MAX } else { 0 }),
+            Some(text) => text.perform(action),
+            None => {
+                rows.into_iter().for_each(|rows| self.select(self.index().saturating_add_signed(rows)));
+                rows.is_some()
+            }
         }
     }
 
@@ -378,12 +368,7 @@ impl Overlay for Drill {
                 return self.search(action);
             }
             Action::Close if self.searched().is_typing() => return self.search(action),
-            Action::Down => self.step(1),
-            Action::Up => self.step(-1),
-            Action::PageDown => self.page(1),
-            Action::PageUp => self.page(-1),
-            Action::First => self.go_to(false),
-            Action::Last => self.go_to(true),
+            _ if self.step(action) => {}
             Action::NextView => self.turn(),
             Action::FocusLeft if self.is_all_diff() => (self.side, self.focus) = (Side::Screen, Focus::List),
             Action::FocusLeft => self.focus = Focus::List,

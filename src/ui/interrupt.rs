@@ -20,7 +20,6 @@ const DIALOG_ENDS: &str = "its dialog ends with the turn";
 /// What the keys are called.
 const ANSWERS: Answers = Answers {
     context: Context::Confirm,
-    read: [Action::Down, Action::Up],
     yes: (Action::Confirm, "interrupt"),
     others: &[(Action::Down, "another key"), (Action::Close, "do nothing")],
 };

@@ -8,6 +8,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::prelude::{Buffer, Position, Rect};
 
 use super::keymap::is_alike;
+use super::kit::scroll::rows_of;
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, LineInput, List, Overlay, OverlayContext, OverlayKind, OverlayPlace,
     Viewport, blank, field, frame, line, right, span, text,
@@ -137,10 +138,6 @@ impl Picker {
         self
     }
 
-    fn step(&mut self, entries: isize) {
-        self.at = self.at.saturating_add_signed(entries).min(self.shown.len().saturating_sub(1));
-    }
-
     fn narrow(&mut self) {
         let typed = self.typed.text().to_lowercase();
         let words: Vec<&str> = typed.split_whitespace().collect();
@@ -248,15 +245,11 @@ impl Overlay for Picker {
     }
 
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        let page = isize::try_from(self.entries_at.height.max(1)).unwrap_or(isize::MAX);
-        match action {
-            Action::Answer => return self.shown.get(self.at).map_or(Flow::Stay, |index| (self.take)(*index, cx)),
-            Action::Up => self.step(-1),
-            Action::Down => self.step(1),
-            Action::PageUp => self.step(-page),
-            Action::PageDown => self.step(page),
-            _ => return Flow::Pass,
+        if action == Action::Answer {
+            return self.shown.get(self.at).map_or(Flow::Stay, |index| (self.take)(*index, cx));
         }
+        let Some(rows) = rows_of(action, usize::from(self.entries_at.height)) else { return Flow::Pass };
+        self.at = self.at.saturating_add_signed(rows).min(self.shown.len().saturating_sub(1));
         Flow::Stay
     }
 

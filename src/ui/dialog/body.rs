@@ -227,10 +227,7 @@ impl DialogBox {
             None if can_tick => vec![(Action::Answer, "hand in"), (Action::Tick, "tick"), (Action::Down, "choose")],
             None if self.wants_text() => vec![(Action::Answer, "type it"), (Action::Down, "choose")],
             None => vec![(Action::Answer, "answer"), (Action::Down, "choose")],
-            Some(Held::Not(Hold::Unread(above, below))) => {
-                let [up, down] = self.read_on();
-                vec![(if below == 0 && above > 0 { up } else { down }, "read on")]
-            }
+            Some(Held::Not(hold @ Hold::Unread(..))) => hold.hint().into_iter().collect(),
             Some(Held::NothingTicked) => vec![(Action::Tick, "tick"), (Action::Down, "choose")],
             Some(Held::NothingTyped) => Vec::new(),
             Some(Held::Lost) => vec![(Action::Answer, "keep as a draft")],
@@ -240,14 +237,6 @@ impl DialogBox {
             }
             Some(Held::Not(Hold::TooSmall)) => vec![(Action::Jump, "answer there")],
             Some(Held::Not(Hold::Changed) | Held::NoChoice) => Vec::new(),
-        }
-    }
-
-    /// The actions that read on, up and down.
-    pub(super) fn read_on(&self) -> [Action; 2] {
-        match self.typing {
-            Some(_) => [Action::Up, Action::Down],
-            None => [Action::Up, Action::Down],
         }
     }
 
@@ -292,7 +281,7 @@ impl DialogBox {
                 let [goes, jumps] = ["goes there", "jumps"].map(|way| way_of(jump.as_deref(), way, ": "));
                 [format!("too small to read it here{goes}"), format!("too small{jumps}")]
             }
-            Held::Not(hold) => return hold.words(canvas, context, self.read_on()),
+            Held::Not(hold) => return hold.words(canvas, context),
             Held::NothingTyped => ["nothing is typed yet", "nothing typed yet"].map(str::to_owned),
             Held::Lost => {
                 let keep = key(Action::Answer);

@@ -26,7 +26,6 @@ use crate::ui::{
 /// What the keys are called.
 const ANSWERS: Answers = Answers {
     context: Context::Dialog,
-    read: [Action::Down, Action::Up],
     yes: (Action::Answer, "answer them"),
     others: &[(Action::Down, "choose"), (Action::Close, "close without answering")],
 };

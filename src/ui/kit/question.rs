@@ -32,15 +32,24 @@ pub enum Hold {
 }
 
 impl Hold {
+    /// What reads on, where that is what is missing.
+    pub fn hint(self) -> Option<Hint> {
+        match self {
+            Hold::Unread(_, 0) => Some((Action::Up, "read on")),
+            Hold::Unread(..) => Some((Action::Down, "read on")),
+            Hold::Changed | Hold::TooSmall => None,
+        }
+    }
+
     /// What the operator reads in place of what a key would do.
-    pub fn words(self, look: &Look<'_>, context: Context, [up, down]: [Action; 2]) -> String {
+    pub fn words(self, look: &Look<'_>, context: Context) -> String {
         let key = |action| look.keymap.key_for(context, action).unwrap_or_default();
         let read_on = |action, rows| format!("read on: {} {}", key(action), text::counted(rows, "row"));
         match self {
             Hold::Changed => "new on the screen: nothing is sent for a second".to_owned(),
             Hold::TooSmall => "too small to read it here".to_owned(),
-            Hold::Unread(above, 0) => read_on(up, above),
-            Hold::Unread(_, below) => read_on(down, below),
+            Hold::Unread(above, 0) => read_on(Action::Up, above),
+            Hold::Unread(_, below) => read_on(Action::Down, below),
         }
     }
 }
@@ -324,8 +333,6 @@ impl Question {
 #[derive(Clone, Copy, Debug)]
 pub struct Answers {
     pub context: Context,
-    /// Reads on, and back.
-    pub read: [Action; 2],
     pub yes: Hint,
     /// What else can be done.
     pub others: &'static [Hint],
@@ -334,19 +341,12 @@ pub struct Answers {
 impl Answers {
     /// Yes or no.
     pub const fn yes_or(yes: &'static str, no: &'static [Hint]) -> Self {
-        let read = [Action::Down, Action::Up];
-        Self { context: Context::Confirm, read, yes: (Action::Confirm, yes), others: no }
+        Self { context: Context::Confirm, yes: (Action::Confirm, yes), others: no }
     }
 
     /// The keys worth showing.
     pub fn hints(self, hold: Option<Hold>) -> Vec<Hint> {
-        let first = match hold {
-            None => Some(self.yes),
-            Some(Hold::Unread(_, 0)) => Some((self.read[1], "read on")),
-            Some(Hold::Unread(..)) => Some((self.read[0], "read on")),
-            Some(Hold::Changed | Hold::TooSmall) => None,
-        };
-        first.into_iter().chain(self.others.iter().copied()).collect()
+        hold.map_or(Some(self.yes), Hold::hint).into_iter().chain(self.others.iter().copied()).collect()
     }
 
     /// Draws a question with its keys.
@@ -359,15 +359,14 @@ impl Answers {
         (title, asked): (&str, &QuestionText),
     ) -> HitMap {
         // Why a key does nothing has to be read as well.
-        let held = text::width(&Hold::Changed.words(look, self.context, self.read));
+        let held = text::width(&Hold::Changed.words(look, self.context));
         let held = held.max(question.said.as_deref().map_or(0, text::width));
         let cells = frame::buttons_cells(look, self.context, &self.hints(None)).max(held);
         let sheet = question.draw(look, buffer, area, (title, asked), (cells, (0, 0)));
         let hold = question.hold(asked, look.now);
         let mut line = if sheet.buttons.is_empty() { sheet.said } else { sheet.buttons };
         let mut hints = self.hints(hold);
-        let [down, up] = self.read;
-        let held = hold.map(|hold| (hold.words(look, self.context, [up, down]), Status::Stalled));
+        let held = hold.map(|hold| (hold.words(look, self.context), Status::Stalled));
         if let Some((message, status)) = held.or(question.said.clone().map(|said| (said, Status::Ready))) {
             let taken = u16::try_from(text::width(&message) + 3).unwrap_or(u16::MAX).min(line.width);
             line::draw(buffer, line, span(message, look.theme.style(status)));

@@ -251,6 +251,7 @@ impl ReadProgress {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ui::action::Action;
 
     fn line(text: &str) -> Line<'static> {
         span(text, Style::default()).into()
@@ -286,15 +287,15 @@ mod tests {
         assert_eq!(shown(&mut reading, 7), "234");
         reading.step(isize::MAX);
         assert_eq!(shown(&mut reading, 8), "567");
-        reading.go_to(false);
+        reading.step(isize::MIN);
         assert_eq!(shown(&mut reading, 9), "012");
         reading.center(7, 0);
         assert_eq!(shown(&mut reading, 9), "678");
         let mut start = Viewport::from_start();
         assert_eq!(shown(&mut start, 9), "012");
-        start.turn(1);
+        start.perform(Action::PageDown);
         assert_eq!(shown(&mut start, 9), "234");
-        start.turn(9);
+        start.step(9);
         assert_eq!(shown(&mut start, 9), "678");
         start.step(-1);
         assert_eq!(shown(&mut start, 9), "567");
