@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use ratatui::prelude::{Buffer, Line, Modifier, Rect, Style};
+use ratatui::prelude::{Buffer, Constraint, Layout, Line, Modifier, Rect, Style};
 use ratatui::symbols::border;
 use ratatui::widgets::{Block, Borders, Widget};
 
@@ -131,11 +131,10 @@ pub fn draw(
     let page = columns * lines;
     let mut drawn = TableHits { rows: Vec::new(), first, page, columns };
     let items = rows.iter().enumerate().filter_map(|(index, row)| Some((index, row, row.item()?)));
-    for (index, row, item) in items.skip(first).take(page) {
-        let (line, column) = ((index - first) / columns, (index - first) % columns);
-        let (x, width) = part(area.width, column, columns);
-        let (y, height) = part(area.height, line, lines);
-        let place = Rect { x: area.x + x, y: area.y + y, width, height };
+    let of_lines = Layout::vertical(vec![Constraint::Fill(1); lines]).split(area);
+    let of_line = Layout::horizontal(vec![Constraint::Fill(1); columns]);
+    let places = of_lines.iter().flat_map(|line| of_line.split(*line).to_vec());
+    for ((index, row, item), place) in items.skip(first).take(page).zip(places) {
         draw_tile(canvas, buffer, place, item, index == selected);
         drawn.rows.push((place, row.key()));
     }
@@ -150,13 +149,6 @@ pub fn neighbour(from: usize, (columns, count): (usize, usize), right: isize, do
     // The last line may be short.
     let to = (line * columns + column).min(last);
     isize::try_from(to).ok()?.checked_sub_unsigned(from)
-}
-
-/// Where one of several equal parts begins, and how large it is; what does not divide goes to the first ones.
-fn part(all: u16, nth: usize, of: usize) -> (u16, u16) {
-    let (nth, of) = (u16::try_from(nth).unwrap_or(0), u16::try_from(of).unwrap_or(1).max(1));
-    let (size, rest) = (all / of, all % of);
-    (nth * size + nth.min(rest), size + u16::from(nth < rest))
 }
 
 /// A line with the name, the state, its age and what the terminal asks or does; below it, behind a bar, its screen.
@@ -209,8 +201,6 @@ mod tests {
                     let tile = (width / columns as u16, height / rows as u16);
                     assert!(columns == 1 || tile.0 >= LEAST.0.min(PAIR / 2), "{size}");
                     assert!(rows == 1 || tile.1 >= LEAST.1, "{size}");
-                    let ends = part(width, columns - 1, columns);
-                    assert_eq!(ends.0 + ends.1, width, "{size}");
                 }
             }
         }

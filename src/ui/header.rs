@@ -374,22 +374,17 @@ pub fn draw_empty(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &V
     let parts = &canvas.theme.parts;
     // Why a host cannot be reached may take several rows, and its end is what matters.
     let cells = usize::from(area.width).saturating_sub(2);
-    let what = text::hanging(&what, cells);
-    let hints: Vec<String> = hints.iter().flat_map(|hint| text::hanging(&(canvas.hint)(hint), cells)).collect();
-    let widest = hints.iter().chain(&what).map(|row| text::width(row)).max().unwrap_or(0);
-    let left = usize::from(area.width).saturating_sub(widest) / 2;
-    let [rows, said] = [&what, &hints].map(|lines| u16::try_from(lines.len()).unwrap_or(u16::MAX));
-    let height = rows.saturating_add(said).saturating_add(1);
-    let top = area.height.saturating_sub(height) / 3;
-    let left = u16::try_from(left).unwrap_or(0);
-    let inner = Rect { x: area.x + left, width: area.width - left, ..area };
+    let lines = |text: &str, style| text::hanging(text, cells).into_iter().map(move |row| Line::from(span(row, style)));
+    let mut said: Vec<Line<'_>> = lines(&what, parts.title).chain([Line::default()]).collect();
+    said.extend(hints.iter().flat_map(|hint| lines(&(canvas.hint)(hint), parts.quiet)));
+    let height = u16::try_from(said.len()).unwrap_or(u16::MAX);
     // Where there is no room for a blank row between, what to do matters more.
-    let gap = u16::from(area.height > height);
-    let said = vec![Line::default(); usize::from(gap)]
-        .into_iter()
-        .chain(hints.iter().map(|row| span(row, parts.quiet).into()));
-    let said = what.iter().map(|row| span(row, parts.title).into()).chain(said);
-    line::draw_all(buffer, Rect { y: inner.y + top, height: inner.height - top, ..inner }, said);
+    said.retain(|line| area.height > height || line.width() > 0);
+    let widest = said.iter().map(line::width).max().unwrap_or(0);
+    let left = u16::try_from(usize::from(area.width).saturating_sub(widest) / 2).unwrap_or(0);
+    let top = area.height.saturating_sub(height) / 3;
+    let inner = Rect { x: area.x + left, y: area.y + top, width: area.width - left, height: area.height - top };
+    line::draw_all(buffer, inner, said);
 }
 
 /// That none of so many rows matches the filter, and which key shows them again, wherever the keyboard is.

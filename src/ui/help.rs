@@ -269,9 +269,7 @@ fn explanation(status: Status) -> &'static str {
 #[derive(Debug)]
 pub struct ExplanationView {
     about: About,
-    lines: Vec<String>,
-    /// The same without rules and what else only who writes profiles reads; empty where there is nothing of that.
-    brief: Vec<String>,
+    text: String,
     is_whole: bool,
     view: Viewport,
     /// Of when the text is.
@@ -288,38 +286,28 @@ pub enum About {
 impl ExplanationView {
     /// Shows a text of several lines.
     pub fn new(about: About, text: &str) -> Self {
-        let mut view = Self {
-            about,
-            brief: Vec::new(),
-            lines: Vec::new(),
-            is_whole: false,
-            view: Viewport::default(),
-            asked_at: None,
-        };
-        view.take(text);
-        view
+        Self { about, text: text.to_owned(), is_whole: false, view: Viewport::default(), asked_at: None }
     }
 
-    fn take(&mut self, text: &str) {
-        self.lines = text.lines().map(str::to_owned).collect();
-        self.brief = in_brief(&self.lines);
-    }
-
-    fn shown(&self) -> &[String] {
-        if self.is_whole || self.brief.is_empty() { &self.lines } else { &self.brief }
+    fn shown(&self) -> Vec<String> {
+        let brief = Some(in_brief(&self.text)).filter(|brief| !self.is_whole && !brief.is_empty());
+        brief.unwrap_or_else(|| self.text.lines().map(str::to_owned).collect())
     }
 }
 
-/// The first part of an explanation, with what stands on the screen in place of the rules that found it.
-pub fn in_brief(lines: &[String]) -> Vec<String> {
+/// The first part of an explanation, without rules and what else only who writes profiles reads; empty where there is nothing of
+/// that.
+pub fn in_brief(text: &str) -> Vec<String> {
     const BECAUSE: &str = "  because        ";
-    let end = lines.iter().position(String::is_empty).unwrap_or(lines.len());
+    let first: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).collect();
+    if first.len() == text.lines().count() || !first.iter().any(|line| line.starts_with(BECAUSE)) {
+        return Vec::new();
+    }
     let mut brief: Vec<String> = Vec::new();
-    for line in &lines[..end] {
+    for line in first {
         let found = line.strip_prefix(BECAUSE).and_then(|why| why.strip_prefix("rule "));
-        let found = found.and_then(|found| found.split_once(": "));
-        let line = found.map_or_else(
-            || line.clone(),
+        let line = found.and_then(|found| found.split_once(": ")).map_or_else(
+            || line.to_owned(),
             |(rule, text)| {
                 let row = rule.split_once(", ").map(|(_, row)| format!("{row}: ")).unwrap_or_default();
                 format!("{BECAUSE}{row}{text}")
@@ -329,7 +317,7 @@ pub fn in_brief(lines: &[String]) -> Vec<String> {
             brief.push(line);
         }
     }
-    if end < lines.len() && lines[..end].iter().any(|line| line.starts_with(BECAUSE)) { brief } else { Vec::new() }
+    brief
 }
 
 impl Overlay for ExplanationView {
@@ -357,14 +345,14 @@ impl Overlay for ExplanationView {
             && self.kind().terminal == Some(key)
             && !self.is_whole
         {
-            self.take(text);
+            text.clone_into(&mut self.text);
         }
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
         let jump = self.kind().terminal.map(|_| (Action::Jump, "jump"));
         let turn = if self.is_whole { "in brief" } else { "rules and everything that was read" };
-        let turn = (!self.brief.is_empty()).then_some((Action::Explain, turn));
+        let turn = (!in_brief(&self.text).is_empty()).then_some((Action::Explain, turn));
         [turn, Some((Action::Down, "down")), jump, Some((Action::Close, "close"))].into_iter().flatten().collect()
     }
 
@@ -372,8 +360,8 @@ impl Overlay for ExplanationView {
         let style = canvas.theme.parts.text;
         let cells = usize::from(area.width).saturating_sub(4);
         // What is said of a server is fleetwatch's own.
-        let said = |line: &String| if self.about == About::Server { (canvas.hint)(line) } else { line.clone() };
-        let rows = self.shown().iter().flat_map(|line| text::hanging(&said(line), cells));
+        let said = |line: String| if self.about == About::Server { (canvas.hint)(&line) } else { line };
+        let rows = self.shown().into_iter().flat_map(|line| text::hanging(&said(line), cells));
         let lines: Vec<Line<'_>> = rows.map(|row| span(row, style).into()).collect();
         let title = match self.asked_at.filter(|_| self.is_whole) {
             Some(asked_at) => format!("why, as of {}", times::to_the_second(asked_at, canvas.zone)),

@@ -50,20 +50,10 @@ impl Drill {
     fn first_for(&self, canvas: &Canvas<'_>, page: usize, first: usize) -> usize {
         let nearest = first.max(self.index().saturating_sub(page));
         let fits = |first: &usize| {
-            let rows = (*first..=self.index()).map(|index| self.height(canvas, index, index == *first));
+            let rows = (*first..=self.index()).map(|index| self.lines(canvas, index, index == *first).len());
             rows.sum::<usize>() <= page
         };
         (nearest..self.index()).find(fits).unwrap_or(self.index())
-    }
-
-    fn height(&self, canvas: &Canvas<'_>, index: usize, is_first: bool) -> usize {
-        let why = if index == self.index() { self.why_rows(index).len() } else { 0 };
-        let waiting = if index == 0 { self.waiting_rows(canvas).len() } else { 0 };
-        usize::from(self.gap_above(index).is_some())
-            + usize::from(self.day_above(canvas, index, is_first).is_some())
-            + 1
-            + waiting
-            + why
     }
 
     /// The time behind a step in which nobody watched, before anything else is known.

@@ -156,10 +156,9 @@ const SHOWN_ELSEWHERE: [&str; 3] = ["terminal", "evidence", "preview"];
 pub fn of_now(canvas: &Canvas<'_>, text: &str) -> Vec<Line<'static>> {
     let parts = &canvas.theme.parts;
     let style = |line: &str| if line.starts_with(' ') { parts.text } else { parts.title };
-    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    let brief = in_brief(&lines);
-    let rest = lines.iter().skip_while(|line| !brief.is_empty() && !line.is_empty());
-    brief.iter().chain(rest).map(|line| span(line, style(line)).into()).collect()
+    let brief = in_brief(text);
+    let rest = text.lines().skip_while(|line| !brief.is_empty() && !line.is_empty());
+    brief.iter().map(String::as_str).chain(rest).map(|line| span(line, style(line)).into()).collect()
 }
 
 /// A value as its public word.
