@@ -1,6 +1,7 @@
 //! The list in which the operator chooses the columns: the table behind it follows at once.
 
 use ratatui::prelude::{Buffer, Position, Rect};
+use ratatui::widgets::StatefulWidget;
 
 use super::kit::scroll::rows_of;
 use super::{
@@ -87,7 +88,7 @@ impl Overlay for ColumnList {
             let room = room.saturating_sub(widest + 4);
             vec![span(if is_shown { "[x] " } else { "[ ] " }, style), title, right(note, room, parts.quiet)]
         };
-        List { count, at: self.at, entry }.draw(canvas, buffer, inner, &mut self.view);
+        List { parts, count, at: self.at, entry }.render(inner, buffer, &mut self.view);
         frame::draw_extent(canvas, buffer, whole, self.view.first(), self.view.page(), count);
         HitMap::at(frame::around(whole))
     }

@@ -70,7 +70,7 @@ impl Overlay for Help {
         let lines: Vec<Line<'_>> = lines.into_iter().enumerate().map(marked).collect();
         let title = self.reader.found().map_or_else(|| "keys".to_owned(), |found| format!("keys   {found}"));
         let columns = (columns, BETWEEN);
-        let inner = frame::popup_in_columns(canvas, buffer, area, &title, &lines, columns, &mut self.reader.view);
+        let inner = frame::popup(canvas, buffer, area, (&title, &lines), columns, &mut self.reader.view);
         // At the foot of the last column: no hit is behind it.
         let left = inner.width.saturating_sub(cells);
         self.reader.draw_typing(canvas, buffer, Rect { x: inner.x + left, width: inner.width - left, ..inner });
@@ -367,7 +367,8 @@ impl Overlay for ExplanationView {
             Some(asked_at) => format!("why, as of {}", times::to_the_second(asked_at, canvas.zone)),
             None => "why".to_owned(),
         };
-        frame::popup(canvas, buffer, area, &title, &lines, &mut self.view)
+        let inner = frame::popup(canvas, buffer, area, (&title, &lines), frame::ONE_COLUMN, &mut self.view);
+        HitMap::at(frame::around(inner))
     }
 
     fn perform(&mut self, action: Action, _cx: &mut OverlayContext<'_, '_>) -> Flow {

@@ -6,6 +6,7 @@ use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::prelude::{Buffer, Position, Rect};
+use ratatui::widgets::StatefulWidget;
 
 use super::keymap::is_alike;
 use super::kit::scroll::rows_of;
@@ -238,8 +239,8 @@ impl Overlay for Picker {
                 }
             }
         };
-        let list = List { count: self.shown.len(), at: self.at, entry };
-        list.draw(canvas, buffer, self.entries_at, &mut self.view);
+        let list = List { parts, count: self.shown.len(), at: self.at, entry };
+        list.render(self.entries_at, buffer, &mut self.view);
         frame::draw_extent(canvas, buffer, inner, self.view.first(), self.view.page(), self.shown.len());
         HitMap::at(frame::around(inner))
     }

@@ -365,7 +365,8 @@ impl Overlay for Outcomes {
             vec![word, field(name, names, parts.text), blank(2), span(why, parts.quiet)].into()
         };
         let lines: Vec<Line<'_>> = self.terminals.iter().map(line).collect();
-        frame::popup(canvas, buffer, area, &title, &lines, &mut self.view)
+        let inner = frame::popup(canvas, buffer, area, (&title, &lines), frame::ONE_COLUMN, &mut self.view);
+        HitMap::at(frame::around(inner))
     }
 
     fn perform(&mut self, action: Action, _cx: &mut OverlayContext<'_, '_>) -> Flow {

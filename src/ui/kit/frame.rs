@@ -54,6 +54,9 @@ impl HitMap {
     }
 }
 
+/// The columns of most boxes.
+pub const ONE_COLUMN: (u16, u16) = (1, 0);
+
 /// The box around what [`boxed`] and [`popup`] say is inside.
 pub fn around(inner: Rect) -> Rect {
     if inner.is_empty() {
@@ -62,26 +65,13 @@ pub fn around(inner: Rect) -> Rect {
     Rect { x: inner.x - 2, y: inner.y - 1, width: inner.width + 4, height: inner.height + 2 }
 }
 
-/// Draws a box with a title and lines in the middle of an area, as far as they are scrolled.
+/// Draws a box with a title and lines in the middle of an area, as far as they are scrolled, in so many columns, with so many
+/// cells between two of them: what stands at the foot of one goes on at the head of the next. Returns the lines' place.
 pub fn popup(
     look: &Look<'_>,
     buffer: &mut Buffer,
     area: Rect,
-    title: &str,
-    lines: &[Line<'_>],
-    view: &mut Viewport,
-) -> HitMap {
-    HitMap::at(around(popup_in_columns(look, buffer, area, title, lines, (1, 0), view)))
-}
-
-/// The same in so many columns, with so many cells between two of them: what stands at the foot of one goes on at the head
-/// of the next. Returns the lines' place.
-pub fn popup_in_columns(
-    look: &Look<'_>,
-    buffer: &mut Buffer,
-    area: Rect,
-    title: &str,
-    lines: &[Line<'_>],
+    (title, lines): (&str, &[Line<'_>]),
     (columns, between): (u16, u16),
     view: &mut Viewport,
 ) -> Rect {
@@ -116,14 +106,8 @@ pub fn extent(first: usize, page: usize, count: usize) -> Option<String> {
 
 /// Draws an empty box of a size, borders included, in the middle of an area. Returns what is inside; `None` when there
 /// is no room for anything.
-pub fn boxed(
-    look: &Look<'_>,
-    buffer: &mut Buffer,
-    area: Rect,
-    (width, height): (u16, u16),
-    title: &str,
-) -> Option<Rect> {
-    let (width, height) = (width.min(area.width), height.min(area.height));
+pub fn boxed(look: &Look<'_>, buffer: &mut Buffer, area: Rect, size: (u16, u16), title: &str) -> Option<Rect> {
+    let (width, height) = (size.0.min(area.width), size.1.min(area.height));
     if width < 4 || height < 3 {
         return None;
     }
@@ -230,7 +214,7 @@ fn fitting(look: &Look<'_>, width: u16, context: Context, hints: &[Hint]) -> (Ve
 }
 
 /// Brings a frame down to a depth of colours, to ASCII if asked for, and makes sure that no cell can act on the
-/// terminal, wherever its text came from.
+/// terminal: what the operator writes is drawn by another crate, and is no span.
 pub fn fit(buffer: &mut Buffer, depth: Depth, ascii: bool) {
     let mut shades = [(Color::Reset, at_depth(Color::Reset, depth)); 2];
     let mut shade = |nth: usize, color: Color| {

@@ -67,7 +67,7 @@ pub fn draw<'l>(buffer: &mut Buffer, area: Rect, line: impl Into<Line<'l>>) {
     buffer.set_style(row, line.style);
     let mut x = row.x;
     for Span { content, style } in &line.spans {
-        let room = usize::from(row.right() - x);
+        let room = usize::from(row.right().saturating_sub(x));
         let is_over = text::width(content) > room;
         let cut = is_over.then(|| text::padded(&text::cut(content.trim_end_matches(' '), room), room));
         for Piece { symbol, width } in pieces(cut.as_deref().unwrap_or(content)) {
@@ -113,6 +113,8 @@ mod tests {
         draw(&mut buffer, Rect::new(0, 2, 4, 1), vec![field("ab", 9, plain), span("c", plain)]);
         draw(&mut buffer, Rect::new(0, 5, 6, 1), span("outside", plain));
         assert_eq!(buffer, Buffer::with_lines([" ab…  ", "   42…", "ab    "]));
+        let joined = Line::from(span("لا", plain));
+        assert_eq!((joined.width(), width(&joined)), (1, 2), "each letter has a cell of its own");
     }
 
     proptest! {

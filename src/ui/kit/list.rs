@@ -1,14 +1,15 @@
 //! A list of which one entry is selected.
 
 use ratatui::prelude::{Buffer, Line, Rect};
+use ratatui::widgets::StatefulWidget;
 
-use super::frame::Look;
 use super::line::{self, Part, blank, span};
 use super::scroll::Viewport;
 use crate::ui::theme::Parts;
 
 /// A list of which one entry is selected.
-pub struct List<F> {
+pub struct List<'a, F> {
+    pub parts: &'a Parts,
     pub count: usize,
     /// The selected entry.
     pub at: usize,
@@ -16,14 +17,15 @@ pub struct List<F> {
     pub entry: F,
 }
 
-impl<F: Fn(usize, usize) -> Vec<Part>> List<F> {
+impl<F: Fn(usize, usize) -> Vec<Part>> StatefulWidget for List<'_, F> {
+    type State = Viewport;
+
     /// Draws the entries that fit, moved as little as it takes to have the selected one among them.
-    pub fn draw(self, look: &Look<'_>, buffer: &mut Buffer, area: Rect, view: &mut Viewport) {
+    fn render(self, area: Rect, buffer: &mut Buffer, view: &mut Viewport) {
         view.fit(usize::from(area.height), self.count);
         view.reveal(self.at..self.at + 1);
         for (row, nth) in area.rows().zip(view.first()..self.count) {
-            let mut line = cursor(&look.theme.parts, nth == self.at);
-            line += blank(1);
+            let mut line = cursor(self.parts, nth == self.at) + blank(1);
             line.extend((self.entry)(nth, line::room(row, &line)));
             line::draw(buffer, row, line);
         }

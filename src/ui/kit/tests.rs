@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use ratatui::buffer::{Cell, CellWidth};
 use ratatui::layout::Position;
 use ratatui::prelude::{Buffer, Rect, Style};
+use ratatui::widgets::StatefulWidget;
 
 use super::frame::{self, Look};
 use super::input::LineInput;
@@ -82,8 +83,8 @@ const WIDGETS: &[(&str, Drawn)] = &[
     }),
     ("popup", |look, buffer, area, text| {
         let lines: Vec<_> = text.split(' ').map(|word| span(word, Style::default()).into()).collect();
-        frame::popup(look, buffer, area, text, &lines, &mut Viewport::at_end());
-        frame::popup_in_columns(look, buffer, area, text, &lines, (3, 2), &mut Viewport::default());
+        frame::popup(look, buffer, area, (text, &lines), frame::ONE_COLUMN, &mut Viewport::at_end());
+        frame::popup(look, buffer, area, (text, &lines), (3, 2), &mut Viewport::default());
     }),
     ("title", |look, buffer, area, text| {
         frame::titled(look, buffer, area, vec![span(text, look.theme.parts.title), span(text, look.theme.parts.quiet)]);
@@ -102,7 +103,7 @@ const WIDGETS: &[(&str, Drawn)] = &[
                 field("", nth, Style::default()),
             ]
         };
-        List { count: 9, at: 7, entry }.draw(look, buffer, area, &mut Viewport::default());
+        List { parts: &look.theme.parts, count: 9, at: 7, entry }.render(area, buffer, &mut Viewport::default());
     }),
     ("input", |look, buffer, area, text| {
         for line in [LineInput::new(text), LineInput::selected(text)] {
