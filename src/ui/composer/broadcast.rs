@@ -257,7 +257,7 @@ impl SendQuestion {
         let why = self.why.iter().flat_map(|why| [Paragraph::plain(*why, plain), Paragraph::default()]);
         let who = lines(theme, self.to.keys(), (&self.prompt, self.way), view).into_iter().map(Paragraph::new);
         let message = [Paragraph::default(), Paragraph::plain("the whole text:", quiet)];
-        let indented = |line| Paragraph::plain(line, plain).led_by(vec![blank(2)]);
+        let indented = |line| Paragraph::plain(line, plain).led_by(blank(2));
         why.chain(who).chain(message).chain(self.prompt.lines().map(indented)).collect::<Vec<_>>().into()
     }
 

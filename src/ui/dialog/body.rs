@@ -65,7 +65,9 @@ impl Shown {
             let mark = cut.unwrap_or(if is_new { "+ " } else { "" });
             // What is wrapped keeps the indentation of its first row.
             let lead = [span(mark, changed), blank(indent)];
-            lines.push(Paragraph::new(line).led_by(lead.into_iter().filter(|it| !it.content.is_empty()).collect()));
+            lines.push(
+                Paragraph::new(line).led_by(lead.into_iter().filter(|it| !it.content.is_empty()).collect::<Line<'_>>()),
+            );
         }
         let dialog = &self.dialog;
         if !dialog.options.is_empty() {

@@ -1,5 +1,7 @@
 //! How text gets into the frame: a [`span`] of it, lines of spans, and the row of cells that a line becomes.
 
+use std::ops::Range;
+
 use ratatui::prelude::{Buffer, Line, Rect, Span, Style};
 use ratatui::widgets::{Clear, Widget};
 
@@ -51,6 +53,19 @@ pub fn room(area: Rect, line: &Line<'_>) -> usize {
 /// What a line says.
 pub fn text_of(line: &Line<'_>) -> String {
     line.iter().map(|span| span.content.as_ref()).collect()
+}
+
+/// The bytes of a line that are in a range.
+pub fn slice(line: &Line<'_>, range: Range<usize>) -> Vec<Part> {
+    let mut end = 0;
+    let within = |part: &Span<'_>| {
+        let begin = end;
+        end += part.content.len();
+        let from = range.start.max(begin) - begin;
+        let text = part.content.get(from..range.end.min(end).checked_sub(begin)?)?;
+        (!text.is_empty()).then(|| span(text, part.style))
+    };
+    line.iter().filter_map(within).collect()
 }
 
 /// A row of an area, counted from its top; nothing where there is none.

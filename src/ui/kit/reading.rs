@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use ratatui::prelude::{Buffer, Line, Modifier, Rect, Span, Style};
+use ratatui::prelude::{Buffer, Line, Modifier, Rect, Style};
 
 use super::frame::Look;
 use super::line::{self, Part, blank, field, span};
@@ -18,10 +18,9 @@ use crate::ui::theme::Parts;
 #[derive(Clone, Debug, Default)]
 pub struct Paragraph {
     /// What stands before it in its first row, and leaves as much blank in the others.
-    lead: Vec<Part>,
+    lead: Line<'static>,
     parts: Line<'static>,
     text: String,
-    base: Style,
     /// Which of several texts it belongs to: the same line is to be read in each of them.
     part: usize,
 }
@@ -46,12 +45,12 @@ impl Paragraph {
         }
         let lead = blank(blanks).style(parts.spans[0].style);
         parts.spans[0].content.to_mut().drain(..blanks);
-        Self::new(parts).led_by(vec![lead])
+        Self::new(parts).led_by(lead)
     }
 
     /// The line with something before it that need not be read.
-    pub fn led_by(self, lead: Vec<Part>) -> Self {
-        Self { lead, ..self }
+    pub fn led_by(self, lead: impl Into<Line<'static>>) -> Self {
+        Self { lead: lead.into(), ..self }
     }
 
     /// The line as one of another text than those of other parts.
@@ -62,8 +61,9 @@ impl Paragraph {
     /// The line as one of several options, behind the cursor and what else stands before it, on a ground of its own where it is
     /// chosen.
     pub fn among_options(self, parts: &Parts, is_chosen: bool, behind_cursor: Vec<Part>) -> Self {
-        let Line { spans, style: base, .. } = cursor(parts, is_chosen);
-        Self { lead: spans.into_iter().chain([blank(1)]).chain(behind_cursor).collect(), base, ..self }
+        let mut lead = cursor(parts, is_chosen) + blank(1);
+        lead.extend(behind_cursor);
+        self.led_by(lead)
     }
 
     /// The cells that it takes in one row.
@@ -72,11 +72,11 @@ impl Paragraph {
     }
 
     fn indent(&self) -> usize {
-        self.lead.iter().map(|span| text::width(&span.content)).sum()
+        line::width(&self.lead)
     }
 
     fn is_blank(&self) -> bool {
-        self.lead.is_empty() && self.text.trim().is_empty()
+        self.lead.spans.is_empty() && self.text.trim().is_empty()
     }
 
     /// The bytes of its rows.
@@ -87,16 +87,12 @@ impl Paragraph {
 
     /// One of its rows.
     fn row(&self, row: &Range<usize>) -> Line<'static> {
-        let lead = if row.start == 0 { self.lead.clone() } else { vec![blank(self.indent())] };
-        let mut end = 0;
-        let part = |part: &Span<'_>| {
-            let from = end;
-            end += part.content.len();
-            let (start, end) = (row.start.max(from), row.end.min(end));
-            (start < end).then(|| span(&part.content[start - from..end - from], part.style))
-        };
-        let parts: Vec<Span<'_>> = self.parts.iter().filter_map(part).collect();
-        lead.into_iter().chain(parts).collect::<Line<'_>>().style(self.base)
+        let mut line = self.lead.clone();
+        if row.start > 0 {
+            line.spans = vec![blank(self.indent())];
+        }
+        line.extend(line::slice(&self.parts, row.clone()));
+        line
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ratatui::prelude::{Buffer, Line, Rect, Span};
+use ratatui::prelude::{Buffer, Line, Rect};
 use regex::RegexBuilder;
 
 use super::frame::{self, Hint, Look};
@@ -157,26 +157,16 @@ impl SearchableText {
     pub fn marked(&self, look: &Look<'_>, index: usize, line: Line<'static>) -> Line<'static> {
         let parts = &look.theme.parts;
         let first = self.hits.partition_point(|(line, _)| *line < index);
-        let hits = || (first..).zip(&self.hits[first..]).take_while(|(_, (line, _))| *line == index);
-        if hits().next().is_none() {
-            return line;
+        let hits = (first..).zip(&self.hits[first..]).take_while(|(_, (line, _))| *line == index);
+        let (mut marked, mut at) = (Line::default(), 0);
+        for (nth, (_, range)) in hits {
+            let found = if nth == self.hit { parts.cursor } else { parts.selected.patch(parts.title) };
+            marked.extend(line::slice(&line, at..range.start));
+            marked.extend(line::slice(&line, range.start.max(at)..range.end).into_iter().map(|hit| hit.style(found)));
+            at = range.end.max(at);
         }
-        let mut marked = Vec::new();
-        let mut begin = 0;
-        for Span { content: text, style } in line {
-            let mut at = 0;
-            for (nth, (_, range)) in hits() {
-                let clamp = |byte: usize| byte.clamp(begin + at, begin + text.len()) - begin;
-                let (from, to) = (clamp(range.start), clamp(range.end));
-                marked.push(span(&text[at..from], style));
-                let found = if nth == self.hit { parts.cursor } else { parts.selected.patch(parts.title) };
-                marked.push(span(&text[from..to], found));
-                at = to;
-            }
-            marked.push(span(&text[at..], style));
-            begin += text.len();
-        }
-        marked.into()
+        marked.extend(line::slice(&line, at..usize::MAX));
+        marked
     }
 
     /// Draws the lines that fit, as far as they are scrolled.
