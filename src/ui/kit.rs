@@ -1,4 +1,4 @@
-//! What every part of the dashboard is drawn and driven with: one frame, one scroll model, one list to pick from, one
+//! What every part of the dashboard is drawn and driven with: one way to write a line, one frame, one scroll model, one list, one
 //! question.
 
 pub mod frame;
