@@ -41,6 +41,18 @@ impl WebAddress {
         Ok(Self { name, is_encrypted })
     }
 
+    /// The same of an address below which everything is served.
+    ///
+    /// # Errors
+    /// As [`WebAddress::parse`], or it names a path, which would be left out.
+    pub fn parse_root(text: &str) -> Result<Self, WebAddressError> {
+        let address = Self::parse(text)?;
+        match text.parse::<Uri>().is_ok_and(|uri| uri.path() == "/" && uri.query().is_none()) {
+            true => Ok(address),
+            false => Err(WebAddressError(format!("serve answers at {}/ and below no path", address.place()))),
+        }
+    }
+
     /// Whether nobody on the way reads what is said there: it is encrypted, or does not leave this machine.
     pub fn is_private(&self) -> bool {
         self.is_encrypted || OWN_NAMES.contains(&self.name.host().to_ascii_lowercase().as_str())
@@ -105,6 +117,16 @@ impl FromStr for Network {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_address_of_a_server_has_no_path() {
+        for root in ["https://box.example.ts.net", "https://box.example.ts.net/", "http://localhost:8080"] {
+            assert!(WebAddress::parse_root(root).is_ok(), "{root}");
+        }
+        for text in ["https://box.example.ts.net/fleet", "https://box.example.ts.net/?a=b", "box", "ftp://box/"] {
+            assert!(WebAddress::parse_root(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn a_network_has_the_addresses_that_begin_as_it_does() {

@@ -3,46 +3,50 @@
 //! Every command is a function from its arguments to a [`Done`]. [`failure`] prints all errors, as `error: what` and
 //! `hint: what to do`.
 
+mod commands;
 mod config;
+mod console;
 mod dashboard;
 mod demo;
-mod dialog_shown;
 mod doctor;
 mod explain;
 mod failure;
+mod faults;
 mod history;
 mod list;
 mod name;
 mod options;
 mod output;
 mod profiles;
+mod qr;
 mod queue;
 mod read_output;
 pub mod record;
 mod replay;
 mod run;
+mod runtime;
 mod send;
 mod serve;
 mod shell;
 mod status;
 mod survey;
-mod target;
 mod tasks;
+mod token;
+mod unwatched;
+mod usage;
 mod wait;
 mod watch;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-pub use failure::Failure;
+use crate::present::explanation::program;
+pub use failure::{Done, Failure};
 pub use options::GlobalOptions;
 pub use replay::SharedReplayArgs;
-
-/// The result of a command: an exit code, or why there is none.
-pub type Done = Result<ExitCode, Failure>;
+use runtime::{wait_for, wait_in_one_thread};
 
 /// A terminal dashboard that shows the true state of every coding agent in tmux.
 #[derive(Debug, Parser)]
@@ -66,7 +70,7 @@ enum Command {
     Answer(send::AnswerArgs),
     Wait(wait::WaitArgs),
     Serve(serve::ServeArgs),
-    Token(serve::TokenArgs),
+    Token(token::TokenArgs),
     History(history::HistoryArgs),
     Name(name::NameArgs),
     Run(run::RunArgs),
@@ -99,12 +103,12 @@ pub fn run() -> ExitCode {
             // What was understood of the line is not asked for again.
             let understood = Cli::command().ignore_errors(true).try_get_matches_from(std::env::args_os());
             if let Ok(Ok(options)) = understood.map(|matches| GlobalOptions::from_arg_matches(&matches)) {
-                failure::complete_hints(&options);
+                commands::complete_hints(&options.place());
             }
-            return failure::from_clap(&error, &command);
+            return usage::from_clap(&error, &command);
         }
     };
-    failure::complete_hints(&cli.options);
+    commands::complete_hints(&cli.options.place());
     let server = crate::tmux::local(cli.options.socket_name.clone(), None);
     let ended = cli.options.check().and_then(|()| dispatch(cli));
     crate::demo::leave(&server);
@@ -120,7 +124,7 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         Command::Status(args) => status::run(&args, &options),
         Command::Wait(args) => wait_for(wait::run(&args, &options)),
         Command::Serve(args) => wait_for(serve::run(&args, &options)),
-        Command::Token(args) => serve::token(&args),
+        Command::Token(args) => token::token(&args),
         Command::History(args) => history::run(&args, &options),
         Command::Name(args) => wait_for(name::run(&args, &options)),
         Command::Run(args) => wait_for(run::run(&args, &options)),
@@ -160,20 +164,7 @@ async fn record_target(args: &record::RecordArgs, options: &GlobalOptions) -> Do
     let facts = &terminal.state.terminal;
     let may_read = watched.settings.poll.records.allow(&facts.tool, facts.cwd.as_deref());
     let profiles = may_read.then(|| Arc::clone(&watched.settings.profiles));
-    record::run(args, &server, &terminal.key, &target::program(terminal), profiles).await
-}
-
-/// Runs a command that polls tmux servers; the others start no runtime.
-fn wait_for<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    runtime.context("the runtime cannot be started")?.block_on(command)
-}
-
-/// The same in one thread, for commands that wait for no keys: memory that is allocated in one thread and freed in another
-/// is not reused.
-fn wait_in_one_thread<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.context("the runtime cannot be started")?.block_on(command)
+    record::run(args, &server, &terminal.key, &program(terminal), profiles).await
 }
 
 #[cfg(test)]

@@ -130,6 +130,7 @@ impl Dispatcher {
     /// Keeps an effect in the history and handles it; the next [`Dispatcher::follow`] delivers it.
     pub fn effect(&mut self, effect: &Effect, fleet: &Fleet, now: Timestamp) {
         self.history.effect(effect, fleet, now);
+        self.outbox.iter_mut().for_each(|outbox| outbox.note(effect));
         let Effect::Tasks(batch) = effect else { return };
         self.notifier.tasks(batch, now);
         self.notices.last = None;
@@ -149,7 +150,7 @@ impl Dispatcher {
         let leads = |server: &ServerId| self.leads.get(server).is_some_and(Lead::holds);
         self.summaries.follow(view, operator, &leads);
         if let Some(outbox) = &mut self.outbox {
-            outbox.follow(view);
+            outbox.follow(view, &leads);
         }
         if !self.has_notices || !self.notices.are_followed(view) {
             return Vec::new();
@@ -175,7 +176,8 @@ impl Dispatcher {
     /// When to call [`Dispatcher::follow`] again at the latest.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         let notices = if self.has_notices { self.notices.poll_timeout() } else { None };
-        [notices, self.summaries.poll_timeout()].into_iter().flatten().min()
+        let follow_ups = self.outbox.as_ref().and_then(Outbox::poll_timeout);
+        [notices, follow_ups, self.summaries.poll_timeout()].into_iter().flatten().min()
     }
 
     /// Waits until no message to an agent is under way.

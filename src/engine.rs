@@ -4,6 +4,9 @@
 //! [`Engine::handle`] with the time, and take [`Engine::poll_update`] until there is none. Whoever may act for a server calls
 //! [`Engine::deliver`] afterwards, and [`Engine::leave`] at the end.
 
+mod prompt_back;
+mod update;
+
 use std::collections::{BTreeSet, VecDeque};
 use std::future::pending;
 use std::sync::Arc;
@@ -16,7 +19,7 @@ use tokio::task::{JoinError, JoinSet};
 use crate::clock;
 use crate::config::Config;
 use crate::delivery::{DeliveryEvent, Dispatcher};
-use crate::fleet::{Effect, Fleet, Input, ServerHealth, ServerId, ServerReport, ServerView};
+use crate::fleet::{Fleet, Input, ServerHealth, ServerId, ServerReport, ServerView};
 use crate::history::{self, History, IntentNews, Submission};
 use crate::ids::TerminalKey;
 use crate::notify::Suppression;
@@ -31,6 +34,8 @@ use crate::sender::{OperationEvent, Sender};
 use crate::state::KeptNote;
 use crate::time::{Span, Timestamp};
 use crate::tmux::Error;
+pub use prompt_back::PromptBack;
+pub use update::{Update, warning_of};
 
 /// Events of watchers that wait to be handled; with more than that the watchers wait themselves.
 const WAITING_EVENTS: usize = 64;
@@ -64,21 +69,6 @@ pub enum EngineEvent {
     Part,
     /// Nothing happened but time.
     Timeout,
-}
-
-/// Something to show or to print.
-#[derive(Clone, Debug)]
-pub enum Update {
-    /// An effect of the fleet.
-    Effect(Effect),
-    /// The owner of a server refuses this process, which polls for itself: why, for people.
-    Refused(String),
-    /// A message to an agent has come further.
-    Message(IntentNews),
-    /// An operation of this process has come further.
-    Operation(OperationEvent),
-    /// The outcome of a notice or a follow-up.
-    Delivery(DeliveryEvent),
 }
 
 /// How recent the knowledge of servers has to be.
@@ -588,7 +578,9 @@ async fn sleep_until(moment: Option<Timestamp>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::{self, Capture, PaneId, PaneReport, PollResult, ServerReport, TerminalKey, TerminalTransition};
+    use crate::fleet::{
+        self, Capture, Effect, PaneId, PaneReport, PollResult, ServerReport, TerminalKey, TerminalTransition,
+    };
     use crate::owner::Rank;
     use crate::profile::Program;
     use crate::screen::{PaneFacts, Screen};

@@ -1,20 +1,20 @@
-//! Follow-ups: messages that tell agents what happened to other terminals (SPEC §9). Pure: events of the history and the state of
-//! agents in, what to do out. [`crate::history`] keeps the queue, and [`crate::delivery`] sends.
+//! Follow-ups: messages that tell agents what happened to other terminals (SPEC §9). Pure: what the fleet shows in, events
+//! and messages out. [`crate::history`] keeps the queue, and [`crate::delivery`] sends.
 //!
 //! A message is queued for an agent, waits until that agent is ready and has no draft, takes in what happens meanwhile,
-//! and is sent once. A message that a dead process may have sent is investigated, never simply sent again.
+//! and is sent once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use crate::fleet::Terminal;
-use crate::ids::TerminalKey;
+use crate::fleet::{Effect, Terminal, View};
+use crate::ids::{ServerId, TerminalKey};
 use crate::notify::{Occasion, statement};
 use crate::pattern::{Pattern, filled};
-use crate::screen::{Screen, harmless};
-use crate::state::{Availability, State, Tri, TurnResult};
-use crate::task::{Happening, Preview, TaskFields};
+use crate::screen::harmless;
+use crate::state::{Availability, LEFT_UNWATCHED, State, TurnResult};
+use crate::task::{Happening, Preview, TaskEvent, TaskFields};
 use crate::time::{Span, Timestamp};
 
 /// Useful lines of a task's output that a message shows (SPEC §9).
@@ -23,11 +23,10 @@ const OUTPUT_LINES: usize = 3;
 const LONGEST: usize = 200;
 /// Events that a message lists in full; more of them are counted.
 const IN_FULL: usize = 20;
-/// Messages from one terminal to one agent within [`COUNTED`] at most: an agent that starts a task again whenever it is
-/// told of its end is a loop, too, that no chain shows.
-const MOST: u64 = 20;
-/// The time in which they are counted.
-pub const COUNTED: Span = Span::from_secs(600);
+/// How long what an agent shows must stand before it is told: a dialog may be half drawn, a success premature.
+const HOLD: Span = Span::from_secs(1);
+/// How long what happened is news. Who takes over tells what its predecessor saw and could not queue.
+pub const NEWS: Span = Span::from_secs(60);
 
 /// One `[[follow_up]]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,9 +53,8 @@ pub struct Wanted {
     pub keep: Span,
 }
 
-/// Who is to be told an event. `chain` are the agents that led to it. An agent is told nothing of itself;
-/// of several rules for one agent the first one holds.
-pub fn wanted(rules: &[FollowUpRule], event: &FollowUpEvent, chain: &[String]) -> Vec<Wanted> {
+/// Who is to be told an event. An agent is told nothing of itself; of several rules for one agent the first one holds.
+pub fn wanted(rules: &[FollowUpRule], event: &FollowUpEvent) -> Vec<Wanted> {
     let mut wanted: Vec<Wanted> = Vec::new();
     for rule in rules {
         let fits = event.occasion.is_among(&rule.on, event.has_failed) && rule.from.matches(&event.source);
@@ -78,7 +76,6 @@ pub fn wanted(rules: &[FollowUpRule], event: &FollowUpEvent, chain: &[String]) -
                 event: event.occasion.to_string(),
                 text,
                 output: event.output.clone(),
-                chain: chain.to_vec(),
             },
             keep: rule.keep,
         });
@@ -119,35 +116,110 @@ impl FollowUpEvent {
         Self { output, has_failed, ..Self::new(key, source, Occasion::of_task(happening), at, &text) }
     }
 
-    /// What a state of an agent says: how its last turn ended, and what it needs.
-    pub fn of_agent(key: &TerminalKey, state: &State) -> Vec<Self> {
-        let name = &state.terminal.id;
-        let result = match state.last_turn.result {
-            TurnResult::Success => Some(Occasion::Finished),
-            TurnResult::KnownFailure => Some(Occasion::Failed),
-            TurnResult::Interrupted => Some(Occasion::Interrupted),
-            TurnResult::None => None,
+    /// How an agent's last turn ended.
+    pub fn of_end(key: &TerminalKey, state: &State) -> Option<Self> {
+        let occasion = match state.last_turn.result {
+            TurnResult::Success => Occasion::Finished,
+            TurnResult::KnownFailure => Occasion::Failed,
+            TurnResult::Interrupted => Occasion::Interrupted,
+            TurnResult::None => return None,
         };
-        let ended = result.zip(state.last_turn.at);
-        let needs = Occasion::of_state(state).filter(|_| !state.attention.is_about_the_past());
-        let happened = ended.into_iter().chain(needs.map(|needs| (needs, state.since)));
-        happened.map(|(occasion, at)| Self::new(key, name, occasion, at, &statement(state, None, occasion))).collect()
+        let statement = statement(state, None, occasion);
+        Some(Self::new(key, &state.terminal.id, occasion, state.last_turn.at?, &statement))
+    }
+
+    /// What an agent needs since a time that was seen.
+    fn of_need(key: &TerminalKey, state: &State) -> Option<Self> {
+        let occasion = Occasion::of_state(state)?;
+        let is_seen = !state.attention.is_about_the_past() && state.since_exact;
+        let event = || Self::new(key, &state.terminal.id, occasion, state.since, &statement(state, None, occasion));
+        is_seen.then(event)
+    }
+
+    /// What the state of an agent that is watched since a time says that happened lately. What nobody saw happen is no news.
+    fn of_agent(key: &TerminalKey, state: &State, watched: Timestamp, now: Timestamp) -> impl Iterator<Item = Self> {
+        let is_news = move |at: Timestamp| at <= now && now.since(at) < NEWS;
+        let turn = &state.last_turn;
+        let is_seen = turn.at.is_some_and(|at| is_news(at) && (turn.began.is_some() || at > watched));
+        let end = is_seen.then(|| Self::of_end(key, state)).flatten();
+        let need = is_news(state.since).then(|| Self::of_need(key, state)).flatten();
+        end.into_iter().chain(need)
     }
 
     /// An agent was gone at the next poll.
     pub fn of_lost(key: &TerminalKey, source: &str, at: Timestamp) -> Self {
         Self::new(key, source, Occasion::Gone, at, &format!("{source} is gone, its end was not watched"))
     }
+}
 
-    /// Whether an agent did it, so that a follow-up may have been the cause.
-    pub fn is_of_an_agent(&self) -> bool {
-        use Occasion::{Disappeared, Exited, Input, Notify, Started};
-        !matches!(self.occasion, Started | Exited | Notify | Input | Disappeared)
+/// What happened lately to the terminals that this process watches, until it is told.
+#[derive(Debug)]
+pub struct RecentEvents {
+    /// What happened before is no news.
+    from: Timestamp,
+    /// What happened at one moment: to tasks, and to agents that are gone.
+    happened: Vec<(ServerId, FollowUpEvent)>,
+    /// The keys of what was told, with the times of the events.
+    told: HashMap<String, Timestamp>,
+    /// Since when this process watches each terminal.
+    watched: HashMap<TerminalKey, Timestamp>,
+    due: Option<Timestamp>,
+}
+
+impl RecentEvents {
+    /// Nothing that happened before `from` is told.
+    pub fn since(from: Timestamp) -> Self {
+        Self { from, happened: Vec::new(), told: HashMap::new(), watched: HashMap::new(), due: None }
     }
 
-    /// Whether it is how a turn ended.
-    pub fn is_result(&self) -> bool {
-        matches!(self.occasion, Occasion::Finished | Occasion::Failed | Occasion::Interrupted)
+    /// Takes in what happened at one moment.
+    pub fn note(&mut self, effect: &Effect) {
+        match effect {
+            Effect::Tasks(batch) => {
+                let event = |TaskEvent { key, id, at, happening, state, .. }: &TaskEvent| {
+                    (batch.server.clone(), FollowUpEvent::of_task(key, id, *at, happening, state))
+                };
+                self.happened.extend(batch.events.iter().map(event));
+            }
+            Effect::Left(left) if left.transition.note.as_deref() == Some(LEFT_UNWATCHED) => {
+                let event = FollowUpEvent::of_lost(&left.key, &left.id, left.transition.at);
+                self.happened.push((left.key.server.clone(), event));
+            }
+            _ => {}
+        }
+    }
+
+    /// What is to be told now of the servers that this process leads, each event once. Another process may have told it.
+    pub fn take(&mut self, view: &View<'_>, leads: &dyn Fn(&ServerId) -> bool) -> Vec<FollowUpEvent> {
+        let now = view.now;
+        self.due = None;
+        self.told.retain(|_, at| now.since(*at) < NEWS);
+        self.happened.retain(|(_, event)| now.since(event.at) < NEWS);
+        let mut events: Vec<FollowUpEvent> =
+            self.happened.extract_if(.., |(server, _)| leads(server)).map(|(_, event)| event).collect();
+        let mut before = std::mem::take(&mut self.watched);
+        for terminal in &view.terminals {
+            let watched = before.remove(&terminal.key).unwrap_or(now);
+            self.watched.insert(terminal.key.clone(), watched);
+            if !leads(&terminal.key.server) {
+                continue;
+            }
+            for event in FollowUpEvent::of_agent(&terminal.key, &terminal.state, watched, now) {
+                let stands_at = event.at + HOLD;
+                if stands_at > now {
+                    self.due = Some(self.due.map_or(stands_at, |due| due.min(stands_at)));
+                } else {
+                    events.push(event);
+                }
+            }
+        }
+        events.retain(|event| event.at >= self.from && self.told.insert(event.key.clone(), event.at).is_none());
+        events
+    }
+
+    /// When to call [`RecentEvents::take`] again although nothing changes.
+    pub fn poll_timeout(&self) -> Option<Timestamp> {
+        self.due
     }
 }
 
@@ -158,25 +230,6 @@ fn line(text: &str) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
-}
-
-/// The agents that led to what an agent does now, and itself; it was told these events since its last turn ended.
-pub fn chain<'a>(source: &str, events: impl IntoIterator<Item = &'a MessageEvent>) -> Vec<String> {
-    let mut chain: Vec<String> = events.into_iter().flat_map(|event| &event.chain).cloned().collect();
-    chain.push(source.to_owned());
-    chain.sort();
-    chain.dedup();
-    chain
-}
-
-/// Whether telling an agent of a source would close a loop, in words: `chain` are the agents that led to the event, and
-/// `told` is how often the agent was told of the source within [`COUNTED`].
-pub fn closes_a_loop(source: &str, to: &str, chain: &[String], events: u64) -> Option<String> {
-    if chain.iter().any(|agent| agent == to) {
-        return Some(format!("{to} itself led to it"));
-    }
-    let minutes = COUNTED.as_millis() / 60_000;
-    (events >= MOST).then(|| format!("{to} was told of {source} {MOST} times within {minutes} minutes"))
 }
 
 /// An event as it is kept until it is sent.
@@ -191,23 +244,11 @@ pub struct MessageEvent {
     pub text: String,
     /// The last useful lines of output.
     pub output: Vec<String>,
-    /// The agents that led to it.
-    pub chain: Vec<String>,
-}
-
-/// What stands at the beginning of the message with a number.
-pub fn tag(number: i64) -> String {
-    format!("{} not from the user]", mark(number))
-}
-
-/// The part of the tag that is nowhere else. By it the message is found again, also where only its first part was pasted.
-fn mark(number: i64) -> String {
-    format!("[fleetwatch notification {number},")
 }
 
 /// The message with a number that tells of events, oldest first: one line for each, below it the last lines of output.
 pub fn message(number: i64, events: &[MessageEvent]) -> String {
-    let tag = tag(number);
+    let tag = format!("[fleetwatch notification {number}, not from the user]");
     match events {
         [event] => format!("{tag} {}", in_full(event, "")),
         events => {
@@ -240,14 +281,6 @@ fn in_full(event: &MessageEvent, indent: &str) -> String {
     text
 }
 
-// The agent that is to be told: whether now is the time, and whether a message has arrived.
-
-/// How long what a process that died had begun is waited for: a tmux that it started may still deliver, and the agent draws
-/// what it got.
-const AFTERMATH: Span = Span::from_secs(3);
-/// How long a screen is waited for that can be read.
-const PATIENCE: Span = Span::from_secs(30);
-
 /// What an agent could do with a message now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Posture {
@@ -259,88 +292,15 @@ pub enum Posture {
     Gone,
 }
 
-/// What is seen of an agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    pub posture: Posture,
-    /// Whether its prompt holds text.
-    pub draft: Tri,
-    /// What it shows, without blanks: agents wrap and indent what they were told.
-    shown: String,
-    /// Whether all that it ever showed is still on the screen.
-    shows_all: bool,
-}
-
-impl Target {
-    /// What a terminal shows now.
+impl Posture {
+    /// What an agent in a terminal could do.
     pub fn of(terminal: &Terminal) -> Self {
-        let state = &terminal.state;
-        let posture = match state.diagnostics.availability {
+        match terminal.state.diagnostics.availability {
             _ if terminal.takes_a_prompt() => Posture::Ready,
             Availability::TuiDown | Availability::Unavailable => Posture::Gone,
             _ => Posture::Busy,
-        };
-        let shows_all = !terminal.facts.alternate && terminal.facts.history_size == 0;
-        Self::new(posture, state.surface.editing_input, &text(terminal.screen().as_deref()), shows_all)
+        }
     }
-
-    /// A target that shows a text; `shows_all` when nothing of it has scrolled away.
-    pub fn new(posture: Posture, draft: Tri, shown: &str, shows_all: bool) -> Self {
-        Self { posture, draft, shown: squeezed(shown), shows_all }
-    }
-
-    /// Whether the message with a number stands on its screen.
-    pub fn shows(&self, number: i64) -> bool {
-        self.shown.contains(&squeezed(&mark(number)))
-    }
-}
-
-/// What became of a message whose sender died while it sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    Arrived,
-    /// Nothing of it was sent; it may be sent.
-    NotSent,
-    /// It cannot be told, for this reason; the operator is asked.
-    Unclear(&'static str),
-    /// It is too early to tell.
-    Wait,
-}
-
-/// What became of the message with a number, or of a prompt, which has none: whether the text on the screen is that one
-/// cannot be told. `recorded` is the outcome that its sender still wrote down; `waited` is for how
-/// long that has been asked.
-pub fn fate(number: Option<i64>, recorded: Option<&str>, target: Option<&Target>, waited: Span) -> Fate {
-    match recorded {
-        Some("accepted") => return Fate::Arrived,
-        Some("refused") => return Fate::NotSent,
-        _ => {}
-    }
-    let Some(target) = target.filter(|target| target.posture != Posture::Gone) else {
-        return Fate::Unclear("its agent is gone");
-    };
-    let Some(number) = number else {
-        return if waited < AFTERMATH { Fate::Wait } else { Fate::Unclear("its sender died") };
-    };
-    match (target.shows(number), target.draft, target.posture) {
-        _ if waited < AFTERMATH => Fate::Wait,
-        (true, Tri::Yes, _) => Fate::Unclear("it may stand in the prompt, unsent"),
-        (true, Tri::No, _) => Fate::Arrived,
-        // A prompt that is not found on the screen may be the very row in which the message stands.
-        (true, Tri::Unknown, _) if waited < PATIENCE => Fate::Wait,
-        (true, Tri::Unknown, _) => Fate::Unclear("it is on the screen, but it cannot be told whether it was sent"),
-        (false, Tri::No, Posture::Ready) if target.shows_all && recorded.is_none() => Fate::NotSent,
-        (false, _, Posture::Ready) => Fate::Unclear("it is not on the screen, and may have scrolled away"),
-        (false, ..) => Fate::Wait,
-    }
-}
-
-fn text(screen: Option<&Screen>) -> String {
-    screen.map(|screen| screen.rows().iter().map(|row| row.text()).collect::<Vec<_>>().concat()).unwrap_or_default()
-}
-
-fn squeezed(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@
 //! | 0 | [`follow_up`] | what agents hear about other terminals, when, and whether it arrived |
 //! | 0 | [`operation`] | what is done to a terminal, and its outcome |
 //! | 0 | [`record`] | what happened and what was done, as it is kept and read back |
-//! | 0 | [`present`] | what a person or a script is shown: rows, columns, filter, sentences, documents |
+//! | 0 | [`present`] | what a person or a script is shown: rows, columns, filter, sentences, documents, events |
 //! | 1 | [`ui`] | the view to a frame, a key to an action; no tokio, no tmux, no clock |
 //! | 1 | [`clock`] | the clock that a process reads its times from |
 //! | 1 | [`private`] | this user's directories, and private files in them, whole or absent |
@@ -44,6 +44,7 @@
 //! | 2 | [`owner`] | one process polls each server, acts for it, and tells the others |
 //! | 2 | [`delivery`] | what goes out: bells, notices, commands, follow-ups |
 //! | 2 | [`engine`] | the one loop: what is polled, sent and delivered goes into the fleet, and what to show or print comes out |
+//! | 3 | [`serve`] | the fleet over HTTP: who may ask, what is answered, and the event stream |
 //! | 3 | [`app`] | the dashboard: the terminal, its keys, and what they ask for |
 //! | 3 | [`demo`] | recorded sessions that play in their own tmux server |
 //! | 3 | [`cli`] | the command line; `main` calls it |
@@ -54,7 +55,7 @@
 //! tmux servers (local, ssh)               keys, mouse
 //!     │ one short tmux a tick                  │
 //!     ▼                                        ▼
-//!   poll, owner ──▶ engine ── fleet (pure) ──View, Update──▶ app, cli
+//!   poll, owner ──▶ engine ── fleet (pure) ──View, Update──▶ app, cli, serve
 //!                     │  ▲                                  │
 //!                     │  └─────── Input, Operation ◀────────┘
 //!                     └──Effect──▶ history, delivery
@@ -106,6 +107,7 @@ pub mod recording;
 pub mod repository;
 pub mod screen;
 pub mod sender;
+pub mod serve;
 pub mod state;
 pub mod status;
 pub mod task;

@@ -41,6 +41,12 @@ pub struct Suppression<'a> {
     pub is_task_muted: &'a dyn Fn(&Task) -> bool,
 }
 
+impl Suppression<'static> {
+    /// Where nobody sits in front of it, only the configuration mutes.
+    pub const NOBODY: Self =
+        Self { looks_at: None, is_muted: &|terminal| terminal.declared.muted, is_task_muted: &|_| false };
+}
+
 impl Suppression<'_> {
     fn wants_to_know_of(&self, terminal: &Terminal) -> bool {
         self.looks_at != Some(&terminal.key) && !(self.is_muted)(terminal)

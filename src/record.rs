@@ -326,7 +326,7 @@ pub struct IntentId(pub i64);
 words! {
     /// How far an intent has come.
     IntentState {
-        /// It waits; a process that has claimed it is about to send it.
+        /// It waits for its agent.
         Pending = "pending",
         /// Its bytes are on their way, or were when the process died.
         Attempted = "attempted",

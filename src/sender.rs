@@ -29,7 +29,7 @@ use crate::operation::{
 use crate::process::{self, Thoroughness};
 use crate::profile::{Classification, Profile, ProfileSet, Program, RefusedInputs};
 use crate::screen::{PaneFacts, Screen};
-use crate::state::{Phase, Tri};
+use crate::state::{Phase, Tri, UiContext};
 use crate::status::Hindrance;
 use crate::time::Span;
 use crate::tmux::{self, CapturedPane, Delivery, Guard, Misread, Server};
@@ -413,7 +413,7 @@ impl Sender {
         let profile = selected.map(|selected| selected.profile).filter(own);
         let (seen, misread) = (Guard::default(), Misread::default());
         let (key, named) = (to.key.clone(), to.named.clone());
-        Ok(TargetPane { server, key, named, profile, command: None, seen, failed: None, misread })
+        Ok(TargetPane { server, key, named, profile, command: None, seen, failed: None, misread, is_starting: false })
     }
 }
 
@@ -431,6 +431,8 @@ struct TargetPane {
     /// What was not so any more when something was to be sent.
     failed: Option<Guard>,
     misread: Misread,
+    /// Whether the dialog belongs to the agent's start: what comes after it is no work of a turn.
+    is_starting: bool,
 }
 
 impl TargetPane {
@@ -467,14 +469,16 @@ impl TargetPane {
     async fn read_dialog(&mut self) -> Result<(DialogFrame, PaneFacts), Refusal> {
         let captured = self.capture().await?;
         let reading = self.read(&captured)?;
+        let context = reading.as_ref().filter(|reading| reading.dialog.is_some()).map(|it| it.assessment.ui_context);
+        self.is_starting |= matches!(context, Some(UiContext::TrustPrompt | UiContext::Setup));
         let is_background = reading.as_ref().is_some_and(|reading| reading.background_work == Tri::Yes);
         let after = match reading.as_ref().map(|reading| (reading.dialog.is_some(), reading.phase)) {
             _ if captured.pane.facts.dead => After::Gone,
             Some((true, _)) => After::AnotherDialog,
-            Some((_, Phase::Active)) => After::Working,
+            Some((_, Phase::Active)) if !self.is_starting => After::Working,
             Some((_, Phase::Ready)) if is_background => After::Background,
             Some((_, Phase::Ready)) => After::Ready,
-            Some((_, Phase::Unknown)) | None => After::Unknown,
+            Some((_, Phase::Active | Phase::Unknown)) | None => After::Unknown,
         };
         let seen = DialogFrame { dialog: reading.and_then(|reading| reading.dialog), after };
         Ok((seen, captured.pane.facts.clone()))

@@ -97,6 +97,8 @@ pub struct TerminalHistory {
     pub watched_until: Timestamp,
     /// Until when it was watched without a gap since that transition.
     pub unbroken_until: Timestamp,
+    /// Whether it took a prompt that fleetwatch sent after that, whose turn nobody watched.
+    pub prompted: bool,
     /// Whether the operator has seen how the last turn ended.
     pub seen: bool,
 }
@@ -144,6 +146,8 @@ pub struct Tracker {
     printed_until: Option<Timestamp>,
     /// Until when the ages were followed that are remembered, as long as no poll has confirmed them.
     followed_until: Option<Timestamp>,
+    /// Whether a prompt was sent to it while nobody watched.
+    was_prompted: bool,
     /// Until when polls that find nothing new change nothing; `None` where each one may.
     #[serde(skip)]
     rests_until: Option<Timestamp>,
@@ -176,6 +180,7 @@ impl Tracker {
             now,
             printed_until: None,
             followed_until: None,
+            was_prompted: false,
             rests_until: None,
             settings,
         }
@@ -198,6 +203,7 @@ impl Tracker {
         self.stable_since = state.stability.stable_since;
         self.observed_at = known.watched_until;
         self.followed_until = Some(known.unbroken_until);
+        self.was_prompted = known.prompted;
         self.temporal = temporal;
         self.remember_opener(reading, state.waits());
         let reading = reading.map(|reading| self.attributed(reading, known.watched_until).into_owned());

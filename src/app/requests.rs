@@ -10,7 +10,7 @@ use crate::clock;
 use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{Fleet, Input, View};
 use crate::git::Git;
-use crate::history::{Decided, IntentNews, Intents, Owner, Reader, keep_note};
+use crate::history::{Decided, IntentNews, Intents, Reader, keep_note};
 use crate::ids::{ServerId, TerminalKey, WindowId};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, When};
 use crate::record::{Intent, IntentId, IntentState, OperatorAction, Record, Stored, Trouble};
@@ -399,7 +399,7 @@ impl App {
         let work = tokio::task::spawn_blocking(move || {
             let path = path.ok_or_else(|| "no prompt can wait without a history".to_owned())?;
             let now = clock::now();
-            let outbox = Intents::open(&path, Owner::of_process(now), now);
+            let outbox = Intents::open(&path, now);
             outbox.and_then(|mut outbox| work(&mut outbox, now)).map_err(|trouble| trouble.to_string())
         });
         self.actors.work(work, move |app, done| {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::failure::completed;
+use super::commands::completed;
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions};
 use crate::app::{self, LoadSource, ProfilesResult, Settings};

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use tokio::sync::mpsc;
 
+use super::runtime::wait_for;
 use super::{Done, Failure, output};
 use crate::config::Config;
 use crate::demo::Demo;
@@ -33,7 +34,7 @@ pub fn run(args: &DemoArgs, dashboard: impl FnOnce(Config, ServerId) -> Done) ->
     let demo = Demo::start()?;
     if args.no_dashboard {
         output::print(&format!("{}\n", demo.server()))?;
-        super::wait_for(ended(&demo))?;
+        wait_for(ended(&demo))?;
         return Ok(ExitCode::SUCCESS);
     }
     dashboard(demo.config(), demo.server())

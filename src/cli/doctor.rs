@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use super::commands::completed;
 use super::config::{Checked, checked};
-use super::failure::{completed, quoted, without_number};
+use super::failure::without_number;
 use super::options::{living_but, user_profiles};
 use super::survey::{Watched, join_all};
 use super::watch::unused_rules;
-use super::{Done, Failure, GlobalOptions, output};
+use super::{Done, Failure, GlobalOptions, console, output};
 use crate::app::Environment;
 use crate::config::{Adopted, AdoptedError, AdoptedSession, Loaded};
 use crate::delivery::{desktop, post};
@@ -23,7 +24,7 @@ use crate::fleet::{ServerId, Terminal, no_record};
 use crate::git::Git;
 use crate::history::{History, Reader};
 use crate::notify::Means;
-use crate::present::text::counted;
+use crate::present::text::{counted, quoted};
 use crate::record::Trouble;
 use crate::repository::GitTrouble;
 use crate::screen::harmless;
@@ -123,8 +124,7 @@ pub async fn run(args: &DoctorArgs, options: &GlobalOptions) -> Done {
         finding.what = without_number(&finding.what);
         finding.remedy = finding.remedy.take().map(|remedy| completed(&remedy));
     }
-    let code =
-        if args.json { output::print_json(&findings)? } else { output::print(&output::wrapped(&text(&findings)))? };
+    let code = if args.json { output::print_json(&findings)? } else { output::print(&text(&findings))? };
     Ok(if findings.iter().any(|finding| finding.grade == Grade::Bad) { ExitCode::FAILURE } else { code })
 }
 
@@ -138,13 +138,13 @@ fn text(findings: &[Finding]) -> String {
             Grade::Bad => ("FAIL", Status::Failed),
         };
         let blanks = " ".repeat(6 - mark.len());
-        let mark = output::painted(mark, Some(output::color(status)));
+        let mark = console::painted(mark, Some(console::color(status)));
         let _ = writeln!(text, "{mark}{blanks}{subject:<14} {}", harmless(what));
         if let Some(remedy) = remedy {
             let _ = writeln!(text, "{:<20} → {}", "", harmless(remedy));
         }
     }
-    text
+    console::wrapped(&text)
 }
 
 impl Finding {

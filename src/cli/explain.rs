@@ -1,24 +1,22 @@
 //! `fleetwatch explain`: why fleetwatch reports the state of a terminal.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::failure::seconds;
-use super::history::{find, on_servers};
+use super::history::on_servers;
 use super::survey::{Survey, Watched};
-use super::target::{Purpose, unwatched};
-use super::{Done, Failure, GlobalOptions, output, target};
-use crate::fleet::{
-    Fleet, RuleSelection, ServerHealth, ServerView, Terminal, TerminalKey, Why, answer_of_ended, no_record,
-};
+use super::unwatched::unwatched;
+use super::{Done, Failure, GlobalOptions, console, output};
+use crate::fleet::{RuleSelection, ServerHealth, ServerView, Terminal, TerminalKey, Why, answer_of_ended, no_record};
 use crate::history::Reader;
+use crate::present::explanation::{ReadScreen, read};
 use crate::present::item::Item;
-use crate::profile::{Classification, DialogProjection, Explanation, ProfileSet, Program, Selected};
+use crate::present::target::{self, Purpose, resolve_past};
 use crate::record::{Body, PublicState, Stored, StoredTransition};
-use crate::screen::{Screen, harmless};
+use crate::screen::harmless;
 use crate::state::State;
 use crate::status::Status;
 use crate::time::Timestamp;
@@ -43,44 +41,6 @@ pub struct ExplainArgs {
     pub json: bool,
 }
 
-/// A terminal's screen with the profile that reads it.
-pub(super) struct ReadScreen {
-    pub screen: Arc<Screen>,
-    pub selected: Selected,
-    pub reading: Classification,
-    pub explanation: Explanation,
-    pub projection: DialogProjection,
-}
-
-impl ReadScreen {
-    /// The reading with the state, the record and the timers.
-    pub(super) fn json(&self, fleet: &Fleet, key: &TerminalKey, state: &State) -> Value {
-        let Self { selected, reading, .. } = self;
-        json!({
-            "explanation": self.explanation,
-            // What the state does not repeat.
-            "reading": {
-                "profile": selected.profile.id(),
-                "preset": selected.profile.versions().min,
-                "selection": selected.selection.word(),
-                "recorded": selected.recorded,
-                "output_family": family(self),
-                "phase": reading.phase,
-                "surface": reading.surface,
-                "assessment": reading.assessment,
-                "background_work": reading.background_work,
-                "banner_version": reading.banner_version,
-                "doubt": reading.doubt,
-                "evidence": reading.evidence,
-            },
-            "projection": self.projection,
-            "record": fleet.recorded_turn(key),
-            "state": state,
-            "timers": fleet.timers(key),
-        })
-    }
-}
-
 /// Runs the command.
 ///
 /// # Errors
@@ -94,7 +54,7 @@ pub async fn run(args: &ExplainArgs, options: &GlobalOptions) -> Done {
     let meant = match survey.meant(&args.target, Purpose::Reading) {
         Ok(meant) => meant,
         Err(unknown) => {
-            let pane = unwatched(&args.target, &watched, &survey.fleet).await;
+            let pane = unwatched(&args.target, &watched.settings, &survey.fleet).await;
             let is_its = |key: &TerminalKey| pane.as_ref().is_none_or(|pane| pane.agent == Some((key.pane, key.pid)));
             return match remembered(&args.target, options, &survey, is_its) {
                 Some(state) => print_ended(args, &state, survey.now),
@@ -137,7 +97,7 @@ pub async fn run(args: &ExplainArgs, options: &GlobalOptions) -> Done {
         now: survey.now,
     };
     let rules = if args.fired { RuleSelection::Fired } else { RuleSelection::Tried };
-    output::print(&output::wrapped(&format!(
+    output::print(&console::wrapped(&format!(
         "{}\n{}{}",
         why.answer(),
         heading(terminal, &read),
@@ -151,7 +111,7 @@ fn print_ended(args: &ExplainArgs, state: &State, now: Timestamp) -> Done {
         let value = json!({ "explanation": null, "reading": null, "projection": null, "record": null, "state": state, "timers": [] });
         return output::print_json(&value);
     }
-    output::print(&output::wrapped(&answer_of_ended(state, &TimeZone::system(), now)))
+    output::print(&console::wrapped(&answer_of_ended(state, &TimeZone::system(), now)))
 }
 
 /// The last state of an agent that is gone, from the history; `None` if its server does not answer.
@@ -171,7 +131,8 @@ fn remembered(
         silent.iter().any(|server| key.may_be(&TerminalKey { server: server.id.clone(), ..key.clone() }))
     };
     let known = on_servers(reader.terminals().ok()?, options);
-    let mut found = find(target, &known, |target| reader.named(target)).ok()?.ok()?;
+    let known: Vec<_> = known.iter().map(|one| (&one.key, one.name.as_str())).collect();
+    let mut found = resolve_past(target, &known, |target| reader.named(target)).ok()?.ok()?;
     found.retain(|key| is_its(key) && !of_silent(key));
     let mut last: Vec<Stored> = found.iter().filter_map(|key| reader.transitions(key, LAST).ok()).flatten().collect();
     last.sort_by_key(|record| record.at);
@@ -194,36 +155,7 @@ fn explain_task(args: &ExplainArgs, survey: &Survey) -> Done {
         return output::print_json(&json!({ "state": task.fields(), "why": why }));
     }
     let text = format!("task {} ({}, {}:{}): {why}", task.id, task.window, task.session, task.index);
-    output::print(&output::wrapped(&text.lines().map(|line| harmless(line) + "\n").collect::<String>()))
-}
-
-/// Reads a terminal's screen with the profile that fits it.
-///
-/// # Errors
-/// No known agent runs there, or its screen could not be captured.
-pub(super) fn read(terminal: &Terminal, profiles: &ProfileSet) -> Result<ReadScreen, Failure> {
-    let id = &terminal.state.terminal.id;
-    let Program::Agent { tool, version, .. } = target::program(terminal) else {
-        let command = &terminal.facts.command;
-        return Err(Failure::refused(format!("{id} runs no known agent, but `{command}`: its screen is not read"))
-            .hint("`tool` of a [[terminal]] in the configuration says which agent it is"));
-    };
-    let Some(screen) = terminal.screen() else {
-        return Err(Failure::refused(format!("the screen of {id} could not be read")).hint("try again"));
-    };
-    let configured = terminal.declared.version.is_some();
-    let Some(selected) = profiles.select(&tool, version.as_deref(), configured) else {
-        return Err(Failure::refused(format!("there is no profile for `{tool}`"))
-            .hint("`fleetwatch profiles list` lists the known agents"));
-    };
-    let (reading, explanation) = selected.profile.explain(&screen, &terminal.facts);
-    let projection = selected.profile.project(&screen, &terminal.facts);
-    Ok(ReadScreen { screen, selected, reading, explanation, projection })
-}
-
-/// The public name of the family of screens that the reading belongs to (SPEC §6).
-fn family(read: &ReadScreen) -> Option<&str> {
-    read.reading.family.and_then(|family| read.selected.profile.family(family))
+    output::print(&console::wrapped(&text.lines().map(|line| harmless(line) + "\n").collect::<String>()))
 }
 
 /// The terminal, and the profile that reads it.

@@ -6,22 +6,24 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jiff::civil::{Date, DateTime, Time};
+use jiff::Zoned;
 use jiff::tz::TimeZone;
-use jiff::{Span, ToSpan, Zoned};
 use ratatui::crossterm::style::Color;
 use serde_json::{Map, Value, json};
 
-use super::failure::{BadValue, nothing, number};
+use super::console::{color, painted};
+use super::failure::{nothing, number};
 use super::list::{aligned, make_room};
-use super::output::{color, painted};
-use super::{Done, Failure, GlobalOptions, output, target};
+use super::{Done, Failure, GlobalOptions, console, output};
 use crate::clock;
+use crate::engine::warning_of;
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{Grain, History, Period, Reader, RecordFilter, Settings, StoredTerminal, WriterState, day_totals};
+use crate::present::objection::Objection;
 use crate::present::sentence::{Actor, Sentence};
-use crate::present::totals::{TotalsWords, signs_explained, turns_told};
-use crate::present::{document, sentence, text};
+use crate::present::target::resolve_past;
+use crate::present::totals::{self, TotalsWords, signs_explained, turns_told};
+use crate::present::{document, sentence, text, times};
 use crate::record::timeline::Holder;
 use crate::record::totals::{DayTotals, Totals, TotalsOf};
 use crate::record::{Body, Kind, Stored, Trouble};
@@ -69,8 +71,13 @@ pub struct HistoryArgs {
     pub by: TotalsOf,
 }
 
+/// A point in time, as [`times::moment`] reads it.
+fn moment(text: &str) -> Result<Timestamp, Objection> {
+    times::moment(text, &Zoned::now())
+}
+
 /// A number of lines.
-fn count(text: &str) -> Result<u32, BadValue> {
+fn count(text: &str) -> Result<u32, Objection> {
     let what = "not a number of lines";
     number(text, 1..=u32::MAX, what, "write a whole number from 1 on, such as 20")
 }
@@ -98,7 +105,10 @@ pub fn run(args: &HistoryArgs, options: &GlobalOptions) -> Done {
     let mut reader = Reader::open(&path).map_err(unusable)?;
     let known = on_servers(reader.terminals().map_err(unusable)?, options);
     let terminals = match &args.target {
-        Some(target) => Some(find(target, &known, |name| reader.named(name)).map_err(unusable)??),
+        Some(target) => {
+            let known: Vec<_> = known.iter().map(|one| (&one.key, one.name.as_str())).collect();
+            Some(resolve_past(target, &known, |name| reader.named(name)).map_err(unusable)??)
+        }
         None if options.names_a_server() => Some(known.iter().map(|terminal| terminal.key.clone()).collect()),
         None => None,
     };
@@ -120,7 +130,7 @@ pub fn run(args: &HistoryArgs, options: &GlobalOptions) -> Done {
     let lines = if args.details { details(&mut reader, &filter) } else { sentences(&mut reader, &filter) };
     let lines = lines.map_err(unusable)?;
     if !lines.is_empty() {
-        return print_lines(lines, output::terminal_width().filter(|_| !args.details));
+        return print_lines(lines, console::terminal_width().filter(|_| !args.details));
     }
     if !reader.records(&RecordFilter { limit: Some(1), ..filter }).map_err(unusable)?.is_empty() {
         return nothing("nothing of that is worth a sentence", "`--details` prints every change");
@@ -166,12 +176,11 @@ pub(super) async fn keep(history: &History) {
     warn_of(history);
 }
 
-/// Says that the history does not keep what is done, where it does not. What was asked for is done all the same.
+/// Says that the history does not keep what is done, where it does not.
 pub(super) fn warn_of(history: &History) {
-    let Some(warning) = history.new_warning() else { return };
-    let condition = history.health().condition;
-    let hint = if let WriterState::Degraded(trouble) = condition { Some(trouble.hint()) } else { None };
-    Failure::refused(warning).hint_if(hint).warn();
+    if let Some(warning) = warning_of(history) {
+        Failure::from(warning).warn();
+    }
 }
 
 /// The terminals on the server that the options name, or all.
@@ -186,48 +195,10 @@ pub(super) fn on_servers(known: Vec<StoredTerminal>, options: &GlobalOptions) ->
     known.into_iter().filter(|terminal| is_there(&terminal.key)).collect()
 }
 
-/// The terminals that a target means: all that have or had its name, because an agent that is started again in another
-/// pane under the same name is the same to the operator. The inner failure says that it fits none, or several.
-pub(super) fn find(
-    target: &str,
-    known: &[StoredTerminal],
-    had_it: impl Fn(&str) -> Result<Vec<TerminalKey>, Trouble>,
-) -> Result<Result<Vec<TerminalKey>, Failure>, Trouble> {
-    let of = |fits: &dyn Fn(&StoredTerminal) -> bool| -> Vec<&StoredTerminal> {
-        known.iter().filter(|terminal| fits(terminal)).collect()
-    };
-    let keys = |found: Vec<&StoredTerminal>| found.into_iter().map(|terminal| terminal.key.clone()).collect();
-    for found in [of(&|one| one.name == target), of(&|one| one.key.pane.to_string() == target)] {
-        if !found.is_empty() {
-            return Ok(Ok(keys(found)));
-        }
-    }
-    // Another configuration may call it otherwise by now.
-    let had_it = had_it(target)?;
-    let found = of(&|one| had_it.contains(&one.key));
-    if !found.is_empty() {
-        return Ok(Ok(keys(found)));
-    }
-    let found = of(&|one| !target.is_empty() && one.name.starts_with(target));
-    let mut names: Vec<&str> = found.iter().map(|terminal| terminal.name.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    Ok(match names[..] {
-        [_] => Ok(keys(found)),
-        [] => {
-            let otherwise = "`fleetwatch history` without a target shows all of them";
-            let hint = target::nearest_or(target, known.iter().map(|one| one.name.as_str()), otherwise);
-            Err(Failure::refused(format!("the history knows no terminal `{target}`")).hint(hint))
-        }
-        _ => Err(Failure::refused(format!("`{target}` could mean several terminals: {}", names.join(", ")))
-            .hint("name one of them, or its pane id")),
-    })
-}
-
 fn print_json(reader: &mut Reader, filter: &RecordFilter) -> Result<Done, Trouble> {
     let mut written = Ok(());
     reader.each(filter, |record| {
-        written = output::json_line(&document::of_record(&record)).and_then(|line| output::write_whole(&line));
+        written = document::json_line(&document::of_record(&record)).and_then(|line| output::write_whole(&line));
         written.is_ok()
     })?;
     Ok(output::conclude(written))
@@ -336,40 +307,6 @@ fn what(record: &Stored) -> String {
     harmless(&record.body.what().replace(['\n', '\t'], " ")).trim_end().to_owned()
 }
 
-/// Reads a point in time: how long ago, or a day or time in the zone of this machine.
-pub(super) fn moment(text: &str) -> Result<Timestamp, BadValue> {
-    let found = moment_at(text.trim(), &Zoned::now()).ok_or(BadValue {
-        what: "not a valid time",
-        hint: "write how long ago (30m, 2h, 3d), a day (today, yesterday, 2026-11-21), a time (09:00), or both \
-               (2026-11-21T09:00, 2026-11-21T09:00:00Z)",
-    })?;
-    Ok(Timestamp::from_millis(found.as_millisecond()))
-}
-
-fn moment_at(text: &str, now: &Zoned) -> Option<jiff::Timestamp> {
-    let at = |time: DateTime| time.to_zoned(now.time_zone().clone()).ok().map(|zoned| zoned.timestamp());
-    let day = |ago: i64| at(now.date().checked_sub(ago.days()).ok()?.to_datetime(Time::midnight()));
-    match text {
-        "now" => return Some(now.timestamp()),
-        "today" => return day(0),
-        "yesterday" => return day(1),
-        _ => {}
-    }
-    if let Some(time) = text.parse::<Time>().ok().filter(|_| text.find(':').is_some_and(|at| at <= 2)) {
-        // A time that is still to come today was meant of yesterday.
-        let date = if time > now.time() { now.date().yesterday().ok()? } else { now.date() };
-        at(date.to_datetime(time))
-    } else if let Some(span) = text.parse::<Span>().ok().filter(|_| !text.starts_with('-')) {
-        now.checked_sub(span.abs()).ok().map(|zoned| zoned.timestamp())
-    } else if let Ok(timestamp) = text.parse::<jiff::Timestamp>() {
-        Some(timestamp)
-    } else if let Ok(time) = text.parse::<DateTime>() {
-        at(time)
-    } else {
-        at(text.parse::<Date>().ok()?.to_datetime(Time::midnight()))
-    }
-}
-
 // `--summary`: what was done, by the day.
 
 /// The cells of a name in the totals.
@@ -383,7 +320,7 @@ fn totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerminal])
     let grain = if args.json { Grain::Hour } else { Grain::Day };
     let days = day_totals(reader, terminals, args.by, &period, grain)?;
     if args.json {
-        let lines: io::Result<String> = days.iter().map(|day| output::json_line(&to_json(day, args.by))).collect();
+        let lines: io::Result<String> = days.iter().map(|day| document::json_line(&to_json(day, args.by))).collect();
         return Ok(output::conclude(lines.and_then(|lines| output::write_whole(&lines))));
     }
     Ok(if args.by == TotalsOf::Label && days.iter().all(DayTotals::is_nameless) {
@@ -391,7 +328,7 @@ fn totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerminal])
     } else if days.is_empty() {
         nothing("nothing was watched then, so there are no totals", WRITTEN_BY)
     } else {
-        output::print(&table(args.by, &days, output::terminal_width()))
+        output::print(&table(args.by, &days, console::terminal_width()))
     })
 }
 
@@ -444,7 +381,7 @@ fn table(by: TotalsOf, days: &[DayTotals], width: Option<usize>) -> String {
     if width.is_none_or(|width| in_words.lines().all(|line| text::width(line) <= width)) {
         return in_words;
     }
-    let sign = |status: Status| super::status::glyph(status).to_string();
+    let sign = |status: Status| totals::sign(status).to_string();
     let (mut head, mut rows) = (head.to_vec(), rows(Some(&sign)));
     // Without its day, whose it is and what came of it, a line says nothing.
     let last = head.len() - 1;
@@ -454,63 +391,6 @@ fn table(by: TotalsOf, days: &[DayTotals], width: Option<usize>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::fleet::PaneId;
-
-    #[test]
-    fn points_in_time_are_read_as_people_write_them() {
-        let now: Zoned = "2026-11-21T10:00:00+01:00[Europe/Berlin]".parse().unwrap();
-        let read = |text: &str| moment_at(text, &now).map(|at| format!("{at:.3}"));
-        assert_eq!(read("2h").unwrap(), "2026-11-21T07:00:00.000Z");
-        assert_eq!(read("1d").unwrap(), "2026-11-20T09:00:00.000Z");
-        assert_eq!(read("1h 30m").unwrap(), "2026-11-21T07:30:00.000Z");
-        assert_eq!(read("2026-11-20T00:00:00Z").unwrap(), "2026-11-20T00:00:00.000Z");
-        assert_eq!(read("2026-11-20").unwrap(), "2026-11-19T23:00:00.000Z");
-        assert_eq!(read("2026-11-20T12:00").unwrap(), "2026-11-20T11:00:00.000Z");
-        assert_eq!(read("09:15").unwrap(), "2026-11-21T08:15:00.000Z");
-        assert_eq!(read("22:15").unwrap(), "2026-11-20T21:15:00.000Z");
-        assert_eq!(read("09:15:30").unwrap(), "2026-11-21T08:15:30.000Z");
-        assert_eq!(read("22:15:30").unwrap(), "2026-11-20T21:15:30.000Z");
-        assert_eq!(read("today").unwrap(), "2026-11-20T23:00:00.000Z");
-        assert_eq!(read("yesterday").unwrap(), "2026-11-19T23:00:00.000Z");
-        assert_eq!(read("now").unwrap(), read("0s").unwrap());
-        assert_eq!((read("2h ago"), read("-2h")), (read("2h"), None));
-        assert_eq!((read("soon"), read("")), (None, None));
-    }
-
-    #[test]
-    fn a_target_means_every_terminal_of_its_name() {
-        let one = |pane: u32, name: &str| StoredTerminal {
-            key: TerminalKey {
-                server: ServerId::default(),
-                pane: PaneId(pane),
-                pid: pane,
-                instance: Default::default(),
-            },
-            name: name.to_owned(),
-            last: None,
-        };
-        let known = [one(1, "api"), one(2, "api"), one(3, "apiary"), one(4, "docs")];
-        let had_it =
-            |name: &str| Ok(known.iter().filter(|_| name == "shop").take(1).map(|one| one.key.clone()).collect());
-        let panes = |target: &str| {
-            find(target, &known, had_it)
-                .unwrap()
-                .map(|keys| keys.iter().map(|key| key.pane.0).collect::<Vec<_>>())
-                .map_err(|failure| failure.to_string())
-        };
-        assert_eq!(panes("api"), Ok(vec![1, 2]));
-        assert_eq!(panes("%3"), Ok(vec![3]));
-        assert_eq!(panes("shop"), Ok(vec![1]), "it was called so");
-        assert_eq!(panes("do"), Ok(vec![4]));
-        assert_eq!(panes("ap"), Err("`ap` could mean several terminals: api, apiary".to_owned()));
-        assert_eq!(panes("dosc"), Err("the history knows no terminal `dosc`".to_owned()));
-        assert!(panes("").is_err());
-    }
-}
-
-#[cfg(test)]
-mod totals_tests {
     use super::*;
 
     #[test]

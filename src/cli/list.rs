@@ -1,25 +1,21 @@
 //! `fleetwatch list`: the fleet as it is now.
 
-use std::borrow::Cow;
-
 use clap::builder::PossibleValuesParser;
 use ratatui::crossterm::style::Color;
-use serde::Serialize;
 
 use super::failure::nothing;
 use super::options::Trimmed;
 use super::survey::{Survey, Watched};
-use super::{Done, Failure, GlobalOptions, output};
+use super::{Done, Failure, GlobalOptions, console, output};
 use crate::app::kept_flags;
 use crate::demo;
-use crate::fleet::{Fleet, View};
+use crate::fleet::View;
 use crate::present::columns::{COLUMNS, Column};
+use crate::present::document::PublicFields;
 use crate::present::filter::{Filter, Unclear};
 use crate::present::flags::Flags;
-use crate::present::item::{Item, what_of_agent};
+use crate::present::item::Item;
 use crate::present::text;
-use crate::state::State;
-use crate::task::TaskFields;
 use crate::time::Timestamp;
 
 /// Print every terminal and task with its state, once.
@@ -174,43 +170,6 @@ pub(super) fn keep_what_fits(filter: &Filter, view: &mut View<'_>, flags: &Flags
     Ok(())
 }
 
-/// The full public state of a terminal or a task (SPEC §2, §9), with the word and the line for people.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(super) enum PublicFields<'a> {
-    Terminal {
-        /// The name, under the same key as that of a task.
-        id: &'a str,
-        #[serde(flatten)]
-        state: Box<State>,
-        word: Cow<'static, str>,
-        what: Option<String>,
-    },
-    Task {
-        #[serde(flatten)]
-        task: Box<TaskFields>,
-        word: Cow<'static, str>,
-    },
-}
-
-impl<'a> PublicFields<'a> {
-    pub(super) fn of(fleet: &Fleet, item: Item<'a>, now: Timestamp) -> Self {
-        let word = item.status().word();
-        match item {
-            Item::Terminal(terminal) => {
-                let (state, what) = (fleet.state_of(terminal, now).into(), what_or_null(&terminal.state));
-                PublicFields::Terminal { id: item.id(), state, word, what }
-            }
-            Item::Task(task) => PublicFields::Task { task: task.fields().into(), word },
-        }
-    }
-}
-
-/// What an agent waits for or does, in JSON.
-pub(super) fn what_or_null(state: &State) -> Option<String> {
-    Some(what_of_agent(state, None)).filter(|what| !what.is_empty())
-}
-
 // The fleet as a table of text: the columns of the dashboard, straight even with wide characters.
 
 /// Cells between two columns.
@@ -229,7 +188,7 @@ fn table(
     no_headers: bool,
     now: Timestamp,
 ) -> (String, Vec<&'static str>) {
-    let width = output::terminal_width();
+    let width = console::terminal_width();
     // Where no terminal is, the columns do not depend on what they say.
     let has_servers = width.is_none() || items.iter().any(|item| item.key().server != items[0].key().server);
     let usual = || match usual {
@@ -253,7 +212,7 @@ fn table(
     if no_headers {
         head.clear();
     }
-    let colors = state.map(|nth| (nth, items.iter().map(|item| output::color(item.status())).collect()));
+    let colors = state.map(|nth| (nth, items.iter().map(|item| console::color(item.status())).collect()));
     (laid_out(&head, &rows, most_said, width, colors), left_out.unwrap_or_default())
 }
 
@@ -383,7 +342,7 @@ fn laid_out(
             .and_then(|(at, color)| Some((line.get(..at.start)?, line.get(at.clone())?, line.get(at.end..)?, color)))
         {
             Some((before, word, after, color)) => {
-                table.extend([before, &output::painted(word, Some(color)), after]);
+                table.extend([before, &console::painted(word, Some(color)), after]);
             }
             None => table.push_str(&line),
         }

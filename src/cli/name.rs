@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use super::failure::nothing;
 use super::survey::Watched;
-use super::target::{self, Purpose};
-use super::{Done, Failure, GlobalOptions, list, output};
+use super::{Done, Failure, GlobalOptions, console, list, output};
 use crate::clock;
 use crate::history;
 use crate::present::item::Item;
+use crate::present::target::{self, Purpose};
 use crate::record::Trouble;
 use crate::state::{Note, NotePart, unfit_name};
 
@@ -91,7 +91,7 @@ pub async fn run(args: &NameArgs, options: &GlobalOptions) -> Done {
             let removed = removed(item.note(), &kept.note);
             output::print_json(&Noted { removed, ..Noted::new(item, kept.note) })
         }
-        false => output::print(&output::wrapped(&told)),
+        false => output::print(&console::wrapped(&told)),
     };
     Ok(output::acted(told.trim_end(), printed))
 }
@@ -155,7 +155,7 @@ fn list(items: &[Item<'_>], json: bool) -> Done {
         [Some(terminal.to_owned()), own_name, label].map(|it| list::cell(&it.unwrap_or_default())).to_vec()
     };
     let rows: Vec<Vec<String>> = noted.into_iter().map(row).collect();
-    output::print(&list::aligned(&["NAME", "OWN NAME", "LABEL"], &rows, output::terminal_width()))
+    output::print(&list::aligned(&["NAME", "OWN NAME", "LABEL"], &rows, console::terminal_width()))
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ use std::sync::Once;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Args, Command, ValueEnum};
 
-use super::{Failure, shell};
+use super::Failure;
+use super::faults::first_fault;
 use crate::config::{Config, ConfigError, Loaded, SearchPath};
 use crate::fleet::{ServerId, Socket};
 use crate::private;
@@ -84,7 +85,7 @@ impl GlobalOptions {
     /// It is wrong, or the one that was asked for is missing.
     pub fn load(&self) -> Result<Loaded, Failure> {
         let found = Loaded::find(&self.search_path());
-        let mut loaded = found.map_err(|error| super::config::first_fault(error, &self.search_path()))?;
+        let mut loaded = found.map_err(|error| first_fault(error, &self.search_path()))?;
         // A command reads it more than once.
         static WARNED: Once = Once::new();
         WARNED.call_once(|| loaded.config.left.iter().for_each(|left| Failure::from(left.clone()).warn()));
@@ -124,28 +125,6 @@ impl GlobalOptions {
         self.socket_name.is_some() || self.socket_path.is_some() || self.host.is_some()
     }
 
-    /// A hint whose commands ask what these options name, so that they can be typed as they are.
-    pub fn completed(&self, hint: &str) -> String {
-        const BEGIN: &str = "`fleetwatch";
-        let place = self.place();
-        let place: Vec<String> = place.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        // No shell takes a word with a NUL byte, and none can be given.
-        let place = shlex::try_join(place.iter().map(String::as_str)).unwrap_or_default();
-        let mut parts = hint.split(BEGIN);
-        let mut text = parts.next().unwrap_or_default().to_owned();
-        for rest in parts {
-            let command = rest.split('`').next().unwrap_or_default();
-            let name = command.strip_prefix(' ').and_then(|words| words.split(' ').next());
-            let asks = name.map_or(command.is_empty(), shell::asks_servers);
-            text.push_str(BEGIN);
-            if asks && !place.is_empty() && !command.ends_with("--help") {
-                text.extend([" ", &place]);
-            }
-            text.push_str(rest);
-        }
-        text
-    }
-
     /// Refuses for a socket what is none, of which tmux says only that no server is there.
     pub fn check(&self) -> Result<(), Failure> {
         if let Some(path) = self.socket_path.as_ref().filter(|_| self.host.is_none()) {
@@ -162,7 +141,7 @@ impl GlobalOptions {
     }
 
     /// Those that say what is watched.
-    fn place(&self) -> Vec<OsString> {
+    pub(super) fn place(&self) -> Vec<OsString> {
         let text = |text: &Option<String>| text.as_ref().map(OsString::from);
         let path = |path: &Option<PathBuf>| path.as_ref().map(OsString::from);
         let options = [
@@ -292,17 +271,6 @@ mod tests {
         assert_eq!(remote.servers(&config), [server(Some("box"), Socket::Default)]);
         let both = [server(None, Socket::Name("a".into())), server(None, Socket::Name("b".into()))];
         assert_eq!(GlobalOptions::default().servers(&config), both);
-    }
-
-    #[test]
-    fn a_hint_names_the_server_that_was_asked() {
-        let hint =
-            "`fleetwatch answer x 1` or `fleetwatch`; `fleetwatch config`, `fleetwatch tasks --help`, fleetwatch list";
-        let options = GlobalOptions { socket_name: Some("my work".into()), ..GlobalOptions::default() };
-        let completed = "`fleetwatch -L 'my work' answer x 1` or `fleetwatch -L 'my work'`; `fleetwatch config`, \
-                         `fleetwatch tasks --help`, fleetwatch list";
-        assert_eq!(options.completed(hint), completed);
-        assert_eq!(GlobalOptions::default().completed(hint), hint);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 
 use super::list::aligned;
-use super::{Done, Failure, GlobalOptions, output};
+use super::{Done, Failure, GlobalOptions, console, output};
 use crate::config::ConfigError;
 use crate::profile::{ProfileSet, Versions};
 
@@ -95,7 +95,7 @@ fn list(set: &ProfileSet, json: bool) -> Done {
         [agent, name, profile, &interval, &recorded].map(str::to_owned).to_vec()
     };
     let head = ["AGENT", "NAME", "PROFILE", "VERSIONS", "RECORDED"];
-    output::print(&aligned(&head, &listed.map(row).collect::<Vec<_>>(), output::terminal_width()))
+    output::print(&aligned(&head, &listed.map(row).collect::<Vec<_>>(), console::terminal_width()))
 }
 
 fn check(file: &Path) -> Done {

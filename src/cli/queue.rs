@@ -3,13 +3,16 @@
 use std::fmt::Write as _;
 
 use clap::Subcommand;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::failure::{BadValue, completed, nothing};
+use super::commands::completed;
+use super::failure::nothing;
 use super::list::{aligned, cell};
-use super::{Done, Failure, GlobalOptions, output};
+use super::{Done, Failure, GlobalOptions, console, output};
 use crate::clock;
-use crate::history::{Decided, Intents, Owner};
+use crate::history::{Decided, Intents};
+use crate::present::document::of_intent;
+use crate::present::objection::Objection;
 use crate::record::{Intent, IntentId, IntentState, Trouble};
 use crate::time::Timestamp;
 
@@ -46,9 +49,9 @@ pub enum QueueCommand {
 }
 
 /// The number of a message.
-fn number(text: &str) -> Result<i64, BadValue> {
+fn number(text: &str) -> Result<i64, Objection> {
     let hint = "`fleetwatch queue` lists the messages with their numbers";
-    text.parse().map_err(|_| BadValue { what: "not the number of a message", hint })
+    text.parse().map_err(|_| Objection::new("not the number of a message", hint))
 }
 
 /// Runs the command. It records decisions; the process that watches carries them out.
@@ -68,7 +71,7 @@ pub fn run(args: &QueueArgs, options: &GlobalOptions) -> Done {
         };
     }
     let unusable = |trouble: Trouble| super::history::unusable(&path, &trouble);
-    let mut intents = Intents::open(&path, Owner::of_process(now), now).map_err(unusable)?;
+    let mut intents = Intents::open(&path, now).map_err(unusable)?;
     match command {
         QueueCommand::List => list(&intents.open_matters().map_err(unusable)?, args.json, now),
         QueueCommand::Resend { numbers } => each(args, numbers, |id| intents.resend(id, now).map_err(unusable)),
@@ -110,7 +113,7 @@ fn each(args: &QueueArgs, numbers: &[i64], mut decide: impl FnMut(IntentId) -> R
 
 fn list(intents: &[Intent], json: bool, now: Timestamp) -> Done {
     if json {
-        return output::print_json_array(intents.iter().map(fields));
+        return output::print_json_array(intents.iter().map(of_intent));
     }
     if intents.is_empty() {
         return nothing(
@@ -126,20 +129,12 @@ fn list(intents: &[Intent], json: bool, now: Timestamp) -> Done {
         cells.map(cell).to_vec()
     };
     let rows: Vec<Vec<String>> = intents.iter().map(row).collect();
-    let table = aligned(&["NUMBER", "AGE", "TO", "STATE", "MESSAGE"], &rows, output::terminal_width());
+    let table = aligned(&["NUMBER", "AGE", "TO", "STATE", "MESSAGE"], &rows, console::terminal_width());
     if intents.iter().any(|intent| matches!(intent.state, IntentState::Unknown | IntentState::Expired)) {
         let hint = "`fleetwatch queue resend NUMBER` sends one again, `dismiss NUMBER` drops it";
-        output::tell(&format!("hint: {}", completed(hint)));
+        console::tell(&format!("hint: {}", completed(hint)));
     }
     output::print(&table)
-}
-
-/// A message in JSON, in the words of `watch --json`.
-pub(super) fn fields(intent: &Intent) -> Value {
-    json!({
-        "intent": intent.id.0, "terminal": intent.target, "outcome": intent.state.outcome(), "detail": intent.detail,
-        "text": intent.text, "events": intent.events, "created": intent.created, "expires": intent.expires,
-    })
 }
 
 /// What has become of a message, for people.

@@ -2,13 +2,15 @@
 
 use serde::Serialize;
 
-use super::failure::{nothing, quoted};
+use super::failure::nothing;
 use super::survey::{Survey, Watched};
-use super::target::Purpose;
-use super::{Done, Failure, GlobalOptions, explain, output, target};
+use super::{Done, Failure, GlobalOptions, output};
 use crate::agent_record::Speaker;
 use crate::fleet::Terminal;
+use crate::present::explanation;
 use crate::present::item::Item;
+use crate::present::target::{self, Purpose};
+use crate::present::text::quoted;
 use crate::state::KEPT_TEXT;
 use crate::tmux::Scrollback;
 
@@ -90,7 +92,7 @@ fn of_agent<'a>(terminal: &'a Terminal, survey: &Survey, watched: &Watched) -> R
         let failure = Failure::refused(format!("the agent of {id} has ended, and no record of its answer is known"));
         return Err(failure.hint(format!("`fleetwatch history {}` says what it did", quoted(id))));
     }
-    let read = explain::read(terminal, &watched.settings.profiles)?;
+    let read = explanation::read(terminal, &watched.settings.profiles)?;
     let shown = read.projection.said(&read.screen);
     let answer = shown.iter().rposition(|line| line.by == Speaker::User).map_or(0, |prompt| prompt + 1);
     let lines: Vec<&str> = shown[answer..].iter().map(|line| line.text.as_str()).collect();

@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use super::failure::{BadValue, number};
+use super::failure::number;
 use super::output::end_asked_for;
 use super::{Done, Failure};
 use crate::agent_record::{RecordAddition, RecordDepth, RecordKeeping};
 use crate::clock;
 use crate::fleet::TerminalKey;
+use crate::present::objection::Objection;
 use crate::process::{self, AgentRecords, RecordedAgent, Thoroughness};
 use crate::profile::{ProfileSet, Program};
 use crate::recording::{Header, RecordingWriter, Size};
@@ -54,7 +55,7 @@ pub struct RecordArgs {
     pub no_records: bool,
 }
 
-fn tick(text: &str) -> Result<u64, BadValue> {
+fn tick(text: &str) -> Result<u64, Objection> {
     number(text, 20..=10_000, "not a number of milliseconds", "write milliseconds from 20 to 10000, such as 100")
 }
 
@@ -93,10 +94,10 @@ pub async fn run(
         records: profiles.and_then(|profiles| FollowedRecords::new(args, server, key, program, profiles)),
     };
     recorder.take(&first, clock::now()).await?;
-    super::output::tell(&format!("recording {} to {}; Ctrl-C ends it", args.target, args.output.display()));
+    super::console::tell(&format!("recording {} to {}; Ctrl-C ends it", args.target, args.output.display()));
     let ended = record(args, server, key, &mut recorder).await?;
     let seconds = clock::now().since(began).as_secs();
-    super::output::tell(&format!("{ended}: {} frames in {seconds:.1} s", recorder.frames));
+    super::console::tell(&format!("{ended}: {} frames in {seconds:.1} s", recorder.frames));
     Ok(ExitCode::SUCCESS)
 }
 

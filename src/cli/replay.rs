@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::failure::{BadValue, number};
+use super::failure::number;
 use super::list::{aligned, cell, make_room};
-use super::target::nearest_or;
-use super::{Done, Failure, output};
+use super::{Done, Failure, console, output};
 use crate::present::item::what_of_agent;
+use crate::present::objection::Objection;
+use crate::present::target::nearest_or;
 use crate::profile::{ProfileSet, is_version};
 use crate::recording::{Recording, ReplayOptions, Sampling, VersionSource, replay};
 use crate::state::{LifecycleTiming, Stability, State, TerminalFacts, Turn};
@@ -55,13 +56,13 @@ pub struct SharedReplayArgs {
     pub no_records: bool,
 }
 
-fn tick(text: &str) -> Result<u64, BadValue> {
+fn tick(text: &str) -> Result<u64, Objection> {
     number(text, 1..=60_000, "not a number of milliseconds", "write milliseconds from 1 to 60000, such as 100")
 }
 
-fn tool_version(text: &str) -> Result<String, BadValue> {
+fn tool_version(text: &str) -> Result<String, Objection> {
     let hint = "write the numbers that the agent prints, such as 2.1.34";
-    if is_version(text) { Ok(text.to_owned()) } else { Err(BadValue { what: "not a version", hint }) }
+    if is_version(text) { Ok(text.to_owned()) } else { Err(Objection::new("not a version", hint)) }
 }
 
 impl SharedReplayArgs {
@@ -107,7 +108,7 @@ pub fn run(args: &ReplayArgs, profiles: Arc<ProfileSet>) -> Done {
             rows.push(row);
         }
     });
-    let (mut head, width) = (HEAD.to_vec(), output::terminal_width());
+    let (mut head, width) = (HEAD.to_vec(), console::terminal_width());
     make_room(&mut head, &mut rows, |nth| !matches!(HEAD[nth], "LAST" | "STABLE"), width.unwrap_or(usize::MAX));
     output::print(&aligned(&head, &rows, width))
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::failure::quoted;
 use super::history::keep;
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, output};
@@ -15,6 +14,7 @@ use crate::engine::{self, Freshness};
 use crate::fleet::ServerId;
 use crate::history::History;
 use crate::ids::{SessionId, TerminalKey, WindowId};
+use crate::present::text::quoted;
 use crate::record::{OperatorAction, Record};
 use crate::state::TaskStatus;
 use crate::task::Task;

@@ -1,30 +1,31 @@
 //! `fleetwatch send`, `keys` and `answer`: send something into a terminal and report the outcome (SPEC §11).
 
-use std::fmt;
 use std::io::{ErrorKind, IsTerminal, Read};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
 
-use super::dialog_shown::{DialogShown, answers, sends};
-use super::failure::{nothing, quoted, seconds};
+use super::failure::{nothing, seconds};
 use super::history::keep;
 use super::survey::{Watched, first_polls, turn};
-use super::target::Purpose;
 use super::wait::{self, Limit};
-use super::{Done, Failure, GlobalOptions, list, output, target};
+use super::{Done, Failure, GlobalOptions, console, list, output};
 use crate::clock;
 use crate::dialog::{Cut, Dialog, TextEntry};
-use crate::engine::Engine;
+use crate::engine::{Engine, PromptBack};
 use crate::fleet::{ServerId, Terminal, TerminalKey};
 use crate::history::History;
 use crate::operation::{
     Act, Asked, Key, Operation, Outcome, PasteText, Privacy, Producer, Recipient, Refusal, Reply, UnfitText,
     UnknownKey, When,
 };
+use crate::present::answer::{BY_KEY, is_no, meant};
+use crate::present::dialog_shown::{DialogShown, answers, sends};
 use crate::present::item::Item;
+use crate::present::target::{self, Purpose};
+use crate::present::text::quoted;
 use crate::screen::harmless;
 use crate::sender::{Gate, Sender, StepLimits};
 use crate::status::Hindrance;
@@ -173,7 +174,7 @@ async fn answer_once(args: &AnswerArgs, options: &GlobalOptions, report: &mut Ac
     let name = &terminal.state.terminal.id;
     // Whoever is refused needs it to answer right the next time.
     if !args.json {
-        output::print(&output::wrapped(&whole(name, &dialog)))?;
+        output::print(&console::wrapped(&whole(name, &dialog)))?;
     }
     let Some(choice) = &args.choice else {
         is_expected_of(args, name, &dialog)?;
@@ -224,7 +225,7 @@ fn would_answer(args: &AnswerArgs, name: &str, dialog: &Dialog) -> String {
             Ok(_) => {
                 return format!("`fleetwatch answer {} {}{expected}` would answer it", quoted(name), quoted(choice));
             }
-            Err(failure) => why = why.or(failure.hinted().map(str::to_owned)),
+            Err(failure) => why = why.or(failure.remedy().map(str::to_owned)),
         }
     }
     why.unwrap_or_default()
@@ -245,30 +246,6 @@ fn refused(why: String) -> Failure {
     Failure::of_act(&Refusal::Other(why).into())
 }
 
-/// How long after an answer that returns to the prompt an agent may take until the prompt accepts text.
-const PROMPT_AFTER_ANSWER: Duration = Duration::from_secs(10);
-
-/// A deadline for trying again: the prompt comes back once the agent has drawn the end of the turn.
-pub(super) struct PromptBack(Instant);
-
-impl PromptBack {
-    /// From now on, as long as an agent may take.
-    pub(super) fn awaited() -> Self {
-        Self(Instant::now() + PROMPT_AFTER_ANSWER)
-    }
-}
-
-impl Gate for PromptBack {
-    async fn may_retry(&mut self) -> bool {
-        Instant::now() < self.0
-    }
-}
-
-/// Whether an answer only says no, for which nobody has to have read the whole dialog.
-pub(super) fn is_no(dialog: &Dialog, reply: &Reply, prompt: Option<&str>) -> bool {
-    matches!(reply, Reply::Option(option) if prompt.is_none() && dialog.refuses(*option))
-}
-
 /// Whether a dialog is the expected one, by its name or by its text.
 fn is_expected(dialog: &Dialog, expected: &str) -> bool {
     // A dialog may show the name of another one in its text.
@@ -277,28 +254,6 @@ fn is_expected(dialog: &Dialog, expected: &str) -> bool {
     }
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     words(&dialog.text.join(" ")).contains(&words(expected))
-}
-
-/// The answer that a choice and a text mean, and the prompt that follows it.
-///
-/// # Errors
-/// No option is meant, it takes no text, or it takes one and there is none.
-pub(super) fn meant(choice: &str, text: Option<&str>, dialog: &Dialog) -> Result<(Reply, Option<String>), Failure> {
-    let reply = Reply::meant(choice, dialog).map_err(|no_choice| unmeant(no_choice, dialog))?;
-    let option = if let Reply::Option(option) = reply { Some(option) } else { None };
-    let Some(text) = text else {
-        return match option {
-            Some(option) if dialog.needs_text(option) => Err(unmeant("this option takes a text: --text", dialog)),
-            _ => Ok((reply, None)),
-        };
-    };
-    let Some(option) = option else { return Err(unmeant("text goes only with a single option that takes it", dialog)) };
-    let fit = PasteText::new(text)?;
-    match dialog.options.get(option).and_then(|option| option.takes_text) {
-        Some(TextEntry::Inline | TextEntry::Note(_)) => Ok((Reply::Text { option, text: fit }, None)),
-        Some(TextEntry::Prompt) => Ok((reply, Some(text.to_owned()))),
-        None => Err(unmeant(format!("option `{choice}` takes no text"), dialog)),
-    }
 }
 
 /// The whole dialog, with its options as they can be typed and what each of them sends.
@@ -356,19 +311,6 @@ fn answered_with(dialog: &Dialog, reply: &Reply, text: Option<&str>) -> String {
     };
     let typed = text.iter().flat_map(|text| text.lines()).map(|line| format!("  > {}\n", harmless(line)));
     format!("answered with:\n  {}\n{}", harmless(&chosen), typed.collect::<String>())
-}
-
-/// The hint where a dialog has no options that can be read.
-const BY_KEY: &str = "its options cannot be read; answer with a key, such as y or Enter";
-
-/// Why a dialog does not take an answer, with what it takes.
-fn unmeant(why: impl fmt::Display, dialog: &Dialog) -> Failure {
-    let hint = match dialog.options.is_empty() {
-        true if dialog.is_whole() => BY_KEY.to_owned(),
-        true => "its options cannot be read; answer it there".to_owned(),
-        false => format!("its options: {}", dialog.list()),
-    };
-    Failure::refused(why).hint(hint)
 }
 
 /// Sends as soon as the terminal is ready; waits again if something comes between.

@@ -1,52 +1,17 @@
-//! `fleetwatch serve`: the fleet over HTTP (SPEC §17), with the engine that the dashboard runs on.
-//!
-//! One async task owns the engine. A route sends it a closure that runs between two events ([`Served::ask`]), so that its answer
-//! describes a single moment.
+//! `fleetwatch serve`: where it listens, who may ask, and what is printed of that.
 
-mod act;
-mod check;
-mod events;
-mod listener;
-mod metrics;
-mod openapi;
-mod page;
-mod places;
-mod qr;
-mod read;
-mod token;
-
-use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use axum::http::StatusCode;
-use tokio::signal::unix::SignalKind;
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
-
-use super::history::warn_of;
 use super::output::end_asked_for;
-use super::survey::{self, Watched};
-use super::watch::{NOBODY, Printer, new_problems};
-use super::{Done, Failure, GlobalOptions, output};
+use super::survey::{Watched, allow_all_files};
+use super::{Done, Failure, GlobalOptions, output, qr, token};
 use crate::address::{Network, WebAddress};
-use crate::clock;
-use crate::engine::{Engine, Update};
-use crate::fleet::Fleet;
-use crate::history::{History, Owner};
 use crate::owner::Rank;
-use crate::present::filter::Filter;
-use crate::sender::Sender;
-use crate::time::Timestamp;
+use crate::serve::{Admission, Listener, Serving};
 use crate::token::Scope;
-use check::{Access, HttpReply};
-use events::EventLog;
-use listener::Listener;
-use metrics::Metrics;
-use places::ConnectionPlaces;
-pub use token::{TokenArgs, token};
 
 /// Serve the terminals over HTTP, to a phone or a script.
 ///
@@ -69,62 +34,15 @@ pub struct ServeArgs {
     pub insecure: bool,
     /// What a proxy in front of it shows, such as `https://box.example.ts.net`: `--qr` leads there, and requests may be addressed to
     /// that name.
-    #[arg(long, value_name = "URL", value_parser = WebAddress::parse)]
+    #[arg(long, value_name = "URL", value_parser = WebAddress::parse_root)]
     pub url: Option<WebAddress>,
     /// Answer requests that are addressed to this name, in addition to `localhost` and IP addresses; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub allow_host: Vec<String>,
 }
 
-/// A question of a route to the engine.
-type Inquiry = Box<dyn FnOnce(&mut Engine) + Send>;
-
 /// The name of the token that is shown as a code.
 const QR: &str = "qr";
-
-/// How many inquiries may wait; beyond that, the caller waits.
-const INQUIRIES: usize = 64;
-
-/// Connections at once, and where the system allows few files: tmux, git and the history need some.
-const CONNECTIONS: usize = 512;
-const FEWEST_CONNECTIONS: usize = 16;
-
-/// What routes share.
-#[derive(Clone)]
-struct Served {
-    inquiries: mpsc::Sender<Inquiry>,
-    events: Arc<EventLog>,
-    access: Arc<Access>,
-    metrics: Arc<Mutex<Metrics>>,
-    sender: Sender,
-    /// Slots for acts in progress; at the end, all of them are awaited.
-    acts: Arc<Semaphore>,
-    /// The history's file, if one is kept, and this process as the owner of what it writes there.
-    history: Option<(PathBuf, Owner)>,
-    /// Whether `serve` ends.
-    ending: watch::Receiver<bool>,
-}
-
-impl Served {
-    /// Asks the engine something.
-    ///
-    /// # Errors
-    /// `serve` ends.
-    async fn ask<T: Send + 'static>(&self, ask: impl FnOnce(&Engine) -> T + Send + 'static) -> Result<T, HttpReply> {
-        self.tell(move |engine| ask(engine)).await
-    }
-
-    /// The same for something that changes the engine.
-    async fn tell<T: Send + 'static>(
-        &self,
-        tell: impl FnOnce(&mut Engine) -> T + Send + 'static,
-    ) -> Result<T, HttpReply> {
-        let (reply, answer) = oneshot::channel();
-        let inquiry: Inquiry = Box::new(move |engine| drop(reply.send(tell(engine))));
-        self.inquiries.send(inquiry).await.map_err(|_| ends())?;
-        answer.await.map_err(|_| ends())
-    }
-}
 
 /// Runs the command until Ctrl-C or SIGTERM.
 ///
@@ -149,33 +67,24 @@ pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
             .hint("`fleetwatch token add NAME` makes a token for `http://ADDRESS/#token=TOKEN`"));
     }
     let watched = Watched::new(options)?;
-    let access = Arc::new(Access::new(token::tokens()?, args.allow_host.clone(), args.url.clone()));
+    let tokens = token::tokens()?;
     // The signal handlers must exist before the socket, which the end removes.
     let end = end_asked_for();
     let listener = match &args.unix {
         Some(path) => Listener::on_socket(path).await?,
         None => Listener::on_port(args.listen).await?,
     };
-    let shown = args.qr.map(|scope| token::replace(&access.tokens, QR, scope)).transpose()?;
-    if access.tokens.read().is_ok_and(|tokens| tokens.is_empty()) {
+    let shown = args.qr.map(|scope| token::replace(&tokens, QR, scope)).transpose()?;
+    if tokens.read().is_ok_and(|tokens| tokens.is_empty()) {
         Failure::refused("there is no token, so nobody can ask").hint("`fleetwatch token add NAME` makes one").warn();
     }
-    let config = &watched.loaded.config;
-    let history = History::start(&config.history);
-    let settings = watched.watching(Rank::Watch);
-    let (mut engine, sender) = Engine::start_acting(settings, &watched.servers, (config, &history), false)?;
-    let (inquiries, asked) = mpsc::channel(INQUIRIES);
-    let (tell_end, ending) = watch::channel(false);
-    let served = Served {
-        inquiries,
-        events: Arc::new(EventLog::new()),
-        access,
-        metrics: Arc::new(Mutex::new(Metrics::new())),
-        sender,
-        acts: Arc::new(Semaphore::new(act::MOST as usize)),
-        history: history.path().map(PathBuf::from).zip(history.owner().cloned()),
-        ending: ending.clone(),
+    let admission = Admission {
+        tokens,
+        names: args.allow_host.clone(),
+        page: args.url.clone(),
+        files: allow_all_files(watched.servers.len()),
     };
+    let serving = Serving::start(&watched.loaded.config, watched.watching(Rank::Watch), &watched.servers, admission)?;
     let place = listener.place()?;
     output::print(&format!("listening on {place}\n"))?;
     let url = args.url.as_ref().map(WebAddress::place);
@@ -192,80 +101,6 @@ pub async fn run(args: &ServeArgs, options: &GlobalOptions) -> Done {
             "next: open {page} and paste a token (`fleetwatch token add phone` prints one), or `fleetwatch serve --qr` for a phone\n"
         ))?;
     }
-    let most = CONNECTIONS.min(survey::allow_all_files(watched.servers.len())).max(FEWEST_CONNECTIONS);
-    let serving = tokio::spawn(listener.serve(read::routes(served.clone()), ConnectionPlaces::new(most), ending));
-    let done = answer(&mut engine, &history, &served, asked, end).await;
-    tell_end.send_replace(true);
-    let _ended = serving.await;
-    // Acts in progress are completed, and kept.
-    let acts = async { drop(served.acts.acquire_many(act::MOST).await) };
-    engine.leave(acts).await.iter().for_each(|left| super::output::tell(&format!("warning: {left}")));
-    done
+    serving.run(listener, end, |warning| Failure::from(warning).warn()).await?;
+    Ok(ExitCode::SUCCESS)
 }
-
-/// Watches, reports what happens, and answers inquiries, until the operator ends it.
-async fn answer(
-    engine: &mut Engine,
-    history: &History,
-    Served { events, metrics, .. }: &Served,
-    mut asked: mpsc::Receiver<Inquiry>,
-    end: impl Future<Output = SignalKind>,
-) -> Done {
-    let mut inputs = history.inputs();
-    let (mut printer, mut health) = (Printer::new(true, Filter::default()), BTreeMap::new());
-    tokio::pin!(end);
-    loop {
-        let mut sent = String::new();
-        tokio::select! {
-            event = engine.next() => {
-                engine.handle(event, clock::now());
-                while let Some(event) = engine.try_next() {
-                    engine.handle(event, clock::now());
-                }
-            }
-            Some(input) = inputs.recv() => {
-                sent = printer.input_line(&input, engine.fleet())?;
-                if !sent.is_empty() {
-                    locked(metrics).sent(&input);
-                }
-            }
-            Some(inquiry) = asked.recv() => {
-                inquiry(engine);
-                continue;
-            }
-            _ = &mut end => return Ok(ExitCode::SUCCESS),
-        }
-        for (server, problem) in new_problems(engine.fleet(), &mut health) {
-            // Finding out why must not block inquiries.
-            let what = format!("{server}: {}", problem.message);
-            Failure::refused(what).hint("`fleetwatch doctor` asks it again and says what to do").warn();
-        }
-        warn_of(history);
-        drop(engine.deliver(NOBODY, clock::now()));
-        let updates: Vec<Update> = std::iter::from_fn(|| engine.poll_update()).collect();
-        locked(metrics).update(&updates, engine.fleet());
-        events.push(&printer.lines(&updates, engine.fleet())?);
-        events.push(&sent);
-        events.push(&printer.facts_lines(engine.fleet(), clock::now())?);
-    }
-}
-
-/// The metrics; nothing holds the lock for long.
-fn locked(metrics: &Mutex<Metrics>) -> MutexGuard<'_, Metrics> {
-    metrics.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The answer when `serve` is shutting down.
-fn ends() -> HttpReply {
-    HttpReply::new(StatusCode::SERVICE_UNAVAILABLE, "the server ends", "ask again when it is back")
-}
-
-/// The first lines of an event stream: one for each terminal and task.
-fn states(fleet: &Fleet) -> std::io::Result<String> {
-    let (view, printer) = (fleet.view(Timestamp::default()), Printer::new(true, Filter::default()));
-    let terminals = view.terminals.iter().map(|terminal| printer.state_line(&terminal.state));
-    terminals.chain(view.tasks.iter().map(|task| printer.task_line(task))).collect()
-}
-
-#[cfg(test)]
-mod tests;

@@ -14,17 +14,19 @@ use clap::{Arg, Command, FromArgMatches};
 use clap_complete::env::Shells;
 use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompleteEnv, CompletionCandidate};
 
-use super::failure::is_like;
+use super::commands::{GROUPS, is_everyday};
 use super::options::{GLOBAL, homes, of_user};
+use super::runtime::wait_for;
 use super::survey::{Survey, Watched};
-use super::target::nearest_or;
-use super::{Done, Failure, GlobalOptions, output, wait_for};
+use super::usage::is_like;
+use super::{Done, Failure, GlobalOptions, console, output};
 use crate::dialog::Choice;
 use crate::engine::Freshness;
 use crate::fleet::{self, Fleet};
 use crate::operation::Key;
 use crate::present::filter::{Filter, filter_completions};
 use crate::present::item::Item;
+use crate::present::target::nearest_or;
 use crate::present::text::counted;
 use crate::time::Timestamp;
 
@@ -57,20 +59,6 @@ pub fn exit_codes() -> String {
     format!("Exit codes: {}.", codes.join("; "))
 }
 
-/// The commands in the order of the help, in groups; those of the last group are for writers of profiles and scripts.
-const GROUPS: [(&str, &[&str]); 5] = [
-    ("See", &["list", "watch", "status", "output", "explain", "history"]),
-    ("Act", &["send", "queue", "answer", "keys", "wait", "name"]),
-    ("Tasks", &["run", "tasks"]),
-    ("Remote", &["serve", "token"]),
-    ("Setup", &["demo", "doctor", "config"]),
-];
-
-/// Whether a command asks the servers, or reads what the history has of them: those of the first three groups do.
-pub fn asks_servers(name: &str) -> bool {
-    is_everyday(name) || ["serve", "doctor", "record"].contains(&name)
-}
-
 /// The command with help for people: the commands in groups, and in each of them an example in place of the options that
 /// every command has.
 pub fn with_help(mut command: Command) -> Command {
@@ -89,7 +77,7 @@ pub fn with_help(mut command: Command) -> Command {
     groups.push_str(&format!("  More    {}\n", rest.join(", ")));
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\nCommands:\n{}\nOptions:\n{{options}}{{after-help}}",
-        output::wrapped(&groups)
+        console::wrapped(&groups)
     );
     command.help_template(template).mut_subcommands(with_example)
 }
@@ -397,9 +385,4 @@ fn text_of(page: &Command, is_whole: bool) -> io::Result<String> {
     let above: Vec<String> = above.map(|name| format!("\\fB{}\\fR(1)", name.replace('-', "\\-"))).collect();
     text.push_str(&format!(".SH \"SEE ALSO\"\n{}\n", above.join(", ")));
     Ok(text)
-}
-
-/// Whether a command is for those who watch and act, not for setup or for writers of profiles.
-fn is_everyday(name: &str) -> bool {
-    GROUPS[..3].iter().any(|(_, names)| names.contains(&name))
 }

@@ -7,13 +7,15 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use serde_json::json;
 
+use super::runtime::wait_for;
 use super::survey::{Watched, of_demo};
-use super::{Done, Failure, GlobalOptions, output};
+use super::{Done, Failure, GlobalOptions, console, output};
 use crate::app::kept_flags;
 use crate::clock;
 use crate::fleet::{ServerId, Terminal};
 use crate::history::{self, Need, Reader, ServerSummary};
 use crate::present::text;
+use crate::present::totals::sign;
 use crate::record::Trouble;
 use crate::screen::harmless;
 use crate::state::Problem;
@@ -51,18 +53,18 @@ pub enum Format {
     Json,
 }
 
-/// A group's glyph and its style in tmux; `None` for what one line leaves out.
-const fn mark(group: Status) -> Option<(char, &'static str)> {
+/// A group's style in tmux; `None` for what one line leaves out.
+const fn style(group: Status) -> Option<&'static str> {
     Some(match group.group() {
-        Status::Failed => ('✗', "fg=colour203,bold"),
-        Status::Stalled | Status::Error => ('!', "fg=colour203"),
-        Status::Interrupted => ('⊘', "fg=colour176"),
-        Status::Finished => ('✓', "fg=colour114"),
-        Status::Working => ('*', "fg=colour221"),
-        Status::Ready => ('·', "fg=colour116"),
-        Status::Unknown => ('…', QUIET),
+        Status::Failed => "fg=colour203,bold",
+        Status::Stalled | Status::Error => "fg=colour203",
+        Status::Interrupted => "fg=colour176",
+        Status::Finished => "fg=colour114",
+        Status::Working => "fg=colour221",
+        Status::Ready => "fg=colour116",
+        Status::Unknown => QUIET,
         Status::Gone => return None,
-        _ => ('?', "fg=colour213,bold"),
+        _ => "fg=colour213,bold",
     })
 }
 
@@ -73,11 +75,6 @@ const QUIET: &str = "fg=colour250";
 fn on_dark(parts: impl IntoIterator<Item = (&'static str, String)>) -> String {
     let parts = parts.into_iter().map(|(style, said)| format!("#[none,bg=colour235,{style}] {said}"));
     format!("{}#[none,bg=colour235] #[default]\n", parts.collect::<String>())
-}
-
-/// A group's glyph; a blank for what one line leaves out.
-pub(super) fn glyph(group: Status) -> char {
-    mark(group).map_or(' ', |(glyph, _)| glyph)
 }
 
 /// How long until it is asked again who watches, and how long that goes on if a clock is set back meanwhile.
@@ -114,7 +111,7 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
     let silence = silence(&summaries);
     let mut is_known = is_watched || args.poll;
     if args.poll && (!is_watched || silence.is_some()) {
-        match super::wait_for(poll(options, now)) {
+        match wait_for(poll(options, now)) {
             Ok(polled) => summaries = polled,
             Err(failure) if format == Format::Tmux && failure.is_refusal() => {
                 (is_known, trouble) = (false, Some(failure));
@@ -139,7 +136,7 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
             let what = if args.poll || is_watched { "no server answers" } else { "nothing is watching" };
             on_dark([(QUIET, what.to_owned())])
         }
-        Format::Plain if is_known => output::wrapped(&summary.plain(now)),
+        Format::Plain if is_known => console::wrapped(&summary.plain(now)),
         Format::Plain => {
             let hint = "start `fleetwatch` or `fleetwatch watch`, or add --poll to poll once".to_owned() + &of_demo();
             return Err(trouble.unwrap_or_else(|| Failure::refused("nothing is watching").hint(hint)));
@@ -242,7 +239,7 @@ impl TotalSummary {
 
     /// The groups that occur, with their counts, and the name if only one needs the operator.
     fn groups(&self) -> impl Iterator<Item = (Status, usize, Option<String>)> {
-        Status::GROUPS.into_iter().filter(|group| mark(*group).is_some()).filter_map(|group| {
+        Status::GROUPS.into_iter().filter(|group| style(*group).is_some()).filter_map(|group| {
             let words = WAIT.into_iter().filter(|_| group.needs_operator()).chain([group]);
             let words: BTreeSet<&str> = words.map(Status::name).collect();
             let count: usize = words.iter().filter_map(|word| self.counts.get(*word)).sum();
@@ -261,7 +258,7 @@ impl TotalSummary {
         };
         let waiting: Vec<String> = self.needs.iter().filter(waiting).map(told).collect();
         let part = |(group, count, name): (Status, usize, Option<String>)| {
-            let word = output::painted(group.group_word(count), Some(output::color(group)));
+            let word = console::painted(group.group_word(count), Some(console::color(group)));
             if !group.needs_operator() || waiting.is_empty() {
                 return format!("{} {word}", name.unwrap_or(count.to_string()));
             }
@@ -286,7 +283,7 @@ impl TotalSummary {
         let longest = self.needs.iter().find(waiting);
         let named = |name: &str, age: &str| escaped(&format!("{}{age}", text::cut(name, NAME)));
         let part = |(group, count, only): (Status, usize, Option<String>)| {
-            let (glyph, style) = mark(group)?;
+            let style = style(group)?;
             let many = if count > 1 { count.to_string() } else { String::new() };
             let said = match longest.filter(|_| group.needs_operator()) {
                 Some(Need { terminal, since, .. }) => {
@@ -295,7 +292,7 @@ impl TotalSummary {
                 }
                 None => only.map_or(count.to_string(), |name| format!(" {}", named(&name, ""))),
             };
-            Some((style, format!("{glyph}{said}")))
+            Some((style, format!("{}{said}", sign(group))))
         };
         let servers = Some(&self.servers).filter(|servers| !servers.is_empty());
         let servers = servers.map(|servers| (QUIET, escaped(&format!("{servers}:"))));

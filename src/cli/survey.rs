@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::future::poll_fn;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -9,8 +12,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::Semaphore;
 
-use super::target::{Purpose, unwatched};
-use super::{Failure, GlobalOptions, target, watch};
+use super::unwatched::unwatched;
+use super::{Failure, GlobalOptions};
 use crate::clock;
 use crate::config::Loaded;
 use crate::engine::{Engine, Freshness, Update};
@@ -18,6 +21,7 @@ use crate::fleet::{Fleet, ServerHealth, ServerId, Terminal};
 use crate::history::History;
 use crate::owner::Rank;
 use crate::present::item::Item;
+use crate::present::target::{self, Purpose};
 use crate::private;
 use crate::sender::Sender;
 use crate::state::{KeptNote, Problem};
@@ -69,7 +73,7 @@ impl Watched {
         if !self.loaded.config.watch.background || self.is_owned() {
             return;
         }
-        if let Err(error) = watch::start_in_background(options) {
+        if let Err(error) = start_in_background(options) {
             let what = format!("no process could be started to watch in the background: {error}");
             Failure::refused(what).hint("`fleetwatch watch` in a window of its own does the same").warn();
         }
@@ -202,7 +206,7 @@ impl Watched {
     /// # Errors
     /// None fits, several do, or it is a task.
     pub(super) async fn terminal<'a>(&self, survey: &'a Survey, target: &str) -> Result<&'a Terminal, Failure> {
-        target::terminal(self.meant(survey, target, Purpose::Acting).await?, Purpose::Acting)
+        Ok(target::terminal(self.meant(survey, target, Purpose::Acting).await?, Purpose::Acting)?)
     }
 
     /// The terminal or the task that a target means.
@@ -227,7 +231,7 @@ impl Watched {
     ) -> Result<T, Failure> {
         match meant {
             Ok(meant) => Ok(meant),
-            Err(unknown) => Err(unwatched(target, self, fleet).await.map_or(unknown, |pane| pane.why)),
+            Err(unknown) => Err(unwatched(target, &self.settings, fleet).await.map_or(unknown, |pane| pane.why)),
         }
     }
 
@@ -262,6 +266,14 @@ impl Watched {
             None => Failure::refused(&problem.message).hint("it answers now; try again"),
         }
     }
+}
+
+/// Starts a process that watches in the background.
+fn start_in_background(options: &GlobalOptions) -> io::Result<()> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(options.words()).args(["watch", "--background"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    command.spawn().map(drop)
 }
 
 /// Open files of the program itself, and of each server: its lease, its socket, and the pipes of its sessions.
@@ -329,7 +341,7 @@ impl Survey {
     /// # Errors
     /// None fits, or several do.
     pub(super) fn meant(&self, target: &str, purpose: Purpose) -> Result<Item<'_>, Failure> {
-        target::resolve(target, &Item::all(&self.fleet.view(self.now)), purpose)
+        Ok(target::resolve(target, &Item::all(&self.fleet.view(self.now)), purpose)?)
     }
 }
 

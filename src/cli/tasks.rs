@@ -6,13 +6,12 @@ use clap::Subcommand;
 use serde::Serialize;
 use serde_json::json;
 
-use super::failure::{nothing, quoted};
+use super::failure::nothing;
 use super::history::keep;
 use super::list::{ListArgs, ShownAs, filter_of, keep_what_fits, unless_unclear};
 use super::run::{JustStarted, or_refused, seen_now};
 use super::survey::{Survey, Watched};
-use super::target::Purpose;
-use super::{Done, Failure, GlobalOptions, output, target};
+use super::{Done, Failure, GlobalOptions, output};
 use crate::app::kept_flags;
 use crate::clock;
 use crate::config::{Adopted, AdoptedError};
@@ -21,6 +20,8 @@ use crate::fleet::{DeclaredBy, ServerHealth, ServerView};
 use crate::history::History;
 use crate::ids::{ServerId, TerminalKey};
 use crate::present::item::Item;
+use crate::present::target::{self, Purpose};
+use crate::present::text::quoted;
 use crate::record::{OperatorAction, Record};
 use crate::state::Problem;
 use crate::task::Task;
@@ -231,7 +232,7 @@ impl FoundTasks<'_> {
                     let hint = "`fleetwatch tasks` lists the tasks; an agent is ended in its own pane";
                     Failure::refused(format!("{id} is an agent, not a task")).hint(hint)
                 }
-                _ => missing,
+                _ => missing.into(),
             }
         })
     }

@@ -13,19 +13,21 @@ use serde_json::json;
 
 pub use condition::WaitCondition;
 
-use super::failure::{quoted, seconds};
+use super::failure::seconds;
 use super::history::on_servers;
 use super::options::Trimmed;
 use super::output::end_asked_for;
 use super::survey::{Watched, first_polls, turn};
-use super::target::Purpose;
-use super::{Done, Failure, GlobalOptions, output, target};
+use super::{Done, Failure, GlobalOptions, output};
 use crate::clock;
 use crate::engine::Engine;
 use crate::fleet::{Fleet, ServerId, Terminal, TerminalKey, WindowId};
 use crate::history::{Reader, RecordFilter};
 use crate::operation::Outcome;
+use crate::present::document::json_line;
 use crate::present::item::Item;
+use crate::present::target::{self, Purpose};
+use crate::present::text::quoted;
 use crate::record::{Body, Kind, Sent, Stored, StoredInput};
 use crate::state::{Phase, Problem, State, TaskStatus, Turn};
 use crate::status::Status;
@@ -287,7 +289,7 @@ impl<'a> Awaited<'a> {
         fields["reached"] = reached.as_deref().or(word.split(' ').next()).into();
         fields["id"] = id.into();
         fields["word"] = word.into();
-        output::json_line(&fields).map(ControlFlow::Break).map_err(|error| impossible(Failure::refused(error)))
+        json_line(&fields).map(ControlFlow::Break).map_err(|error| impossible(Failure::refused(error)))
     }
 }
 
@@ -489,7 +491,7 @@ async fn find(fleet: &Fleet, watched: &Watched, target: &str, purpose: Purpose) 
         // A server that does not answer explains better why a terminal is not found.
         Err(missing) => match troubled(fleet) {
             Some((server, problem)) => Err(watched.explain(server, problem).await),
-            None => Err(missing),
+            None => Err(missing.into()),
         },
     }
 }

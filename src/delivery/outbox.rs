@@ -1,7 +1,7 @@
-//! Sends the outbox: messages are queued in the history, sent when their agent is ready, and settled when the process
-//! that sent them died (SPEC §9). [`crate::follow_up`] decides what to do.
+//! Sends the outbox: messages are queued in the history by the owner of their server, and sent when their agent is ready
+//! (SPEC §9). [`crate::follow_up`] decides what agents are told.
 //!
-//! A separate thread, the [`worker`], owns the store, because its writes must reach the disk before anything is sent.
+//! A separate thread, the [`worker`], has the store, because its writes must reach the disk before anything is sent.
 
 mod worker;
 
@@ -12,21 +12,24 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
 
 use super::trouble::DeliveryEvent;
-use crate::fleet::{ServerId, Terminal, TerminalKey, View};
-use crate::follow_up::{FollowUpRule, Target};
+use crate::clock;
+use crate::fleet::{Effect, ServerId, Terminal, TerminalKey, View};
+use crate::follow_up::{self, FollowUpRule, Posture, RecentEvents, Wanted};
 use crate::history::History;
 use crate::ids::NamedPlace;
 use crate::operation::{Outcome, Producer, Recipient};
 use crate::private::HeldLock;
 use crate::record::{Intent, IntentId};
 use crate::sender::{Gate, Sender};
+use crate::time::Timestamp;
 pub(super) use worker::open;
 
 /// Messages to the thread.
 pub(super) enum OutboxOrder {
-    Rules(Vec<FollowUpRule>),
-    /// Whether this process acts for a server, by [`ServerId::word`].
-    Lead(String, Option<HeldLock>),
+    /// Queues events for agents.
+    Queue(Vec<Wanted>),
+    /// Whether this process acts for a server, by [`ServerId::word`], and by which rules it begins.
+    Lead(String, Option<HeldLock>, Vec<FollowUpRule>),
     /// The agents for which something waits, as they are now.
     FleetSnapshot(FleetSnapshot),
     /// Whether this text, with this number of events, may be sent now.
@@ -68,7 +71,7 @@ impl FleetSnapshot {
 /// An agent that can be sent something.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Seen {
-    pub target: Target,
+    pub posture: Posture,
     /// Its own name, where the operator calls it otherwise.
     pub renamed_from: Option<String>,
     /// What its own name says of its place.
@@ -91,6 +94,8 @@ type WaitingTargets = Vec<(String, Option<TerminalKey>)>;
 /// The way to the thread.
 #[derive(Debug)]
 pub(super) struct Outbox {
+    rules: Vec<FollowUpRule>,
+    events: RecentEvents,
     orders: OrderSender<OutboxOrder>,
     /// For whom something waits, as the thread last read it.
     wanted: watch::Receiver<WaitingTargets>,
@@ -114,22 +119,40 @@ impl OutboxSettings {
 }
 
 impl Outbox {
-    fn new(orders: OrderSender<OutboxOrder>, wanted: watch::Receiver<WaitingTargets>) -> Self {
-        Self { orders, wanted, snapshot: FleetSnapshot::default() }
+    fn new(rules: &[FollowUpRule], orders: OrderSender<OutboxOrder>, wanted: watch::Receiver<WaitingTargets>) -> Self {
+        let events = RecentEvents::since(Timestamp::default());
+        Self { rules: rules.to_vec(), events, orders, wanted, snapshot: FleetSnapshot::default() }
     }
 
-    /// Replaces the rules; messages that already wait are still sent.
+    /// Replaces the rules for what happens from now on; messages that already wait are still sent.
     pub(super) fn set_rules(&mut self, rules: &[FollowUpRule]) {
-        self.order(OutboxOrder::Rules(rules.to_vec()));
+        if self.rules != rules {
+            self.rules = rules.to_vec();
+            self.events = RecentEvents::since(clock::now());
+        }
+    }
+
+    /// Takes in what happened, until [`Outbox::follow`] queues it.
+    pub(super) fn note(&mut self, effect: &Effect) {
+        if !self.rules.is_empty() {
+            self.events.note(effect);
+        }
     }
 
     /// Acts for a server as long as the lead holds, or no longer.
     pub(super) fn lead(&self, server: &ServerId, held: Option<HeldLock>) {
-        self.order(OutboxOrder::Lead(server.word(), held));
+        self.order(OutboxOrder::Lead(server.word(), held, self.rules.clone()));
     }
 
-    /// Captures the agents for which something waits.
-    pub(super) fn follow(&mut self, view: &View<'_>) {
+    /// Queues what agents are to be told of the servers that this process leads, and captures those for which something waits.
+    pub(super) fn follow(&mut self, view: &View<'_>, leads: &dyn Fn(&ServerId) -> bool) {
+        if !self.rules.is_empty() {
+            let events = self.events.take(view, leads);
+            let wanted: Vec<Wanted> = events.iter().flat_map(|event| follow_up::wanted(&self.rules, event)).collect();
+            if !wanted.is_empty() {
+                self.order(OutboxOrder::Queue(wanted));
+            }
+        }
         let wanted = self.wanted.borrow().clone();
         let is_wanted = |terminal: &&&Terminal| {
             wanted.iter().any(|(name, key)| match key {
@@ -138,7 +161,7 @@ impl Outbox {
             })
         };
         let targets = view.terminals.iter().filter(is_wanted).map(|terminal| Seen {
-            target: Target::of(terminal),
+            posture: Posture::of(terminal),
             renamed_from: terminal.renamed_from(),
             place: terminal.named_by(&terminal.own_name()),
             recipient: Recipient::of(terminal),
@@ -150,6 +173,11 @@ impl Outbox {
             self.order(OutboxOrder::FleetSnapshot(snapshot.clone()));
             self.snapshot = snapshot;
         }
+    }
+
+    /// When to call [`Outbox::follow`] again although nothing changes.
+    pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
+        self.events.poll_timeout()
     }
 
     /// Waits until nothing is on its way.
@@ -166,15 +194,15 @@ impl Outbox {
     }
 }
 
-/// A message that this process has claimed: the thread writes down that it is attempted, or takes it back.
-struct Claimed {
+/// What asks the thread right before the first byte: it writes down that the message is attempted, or takes it back.
+struct Attempt {
     orders: OrderSender<OutboxOrder>,
     id: IntentId,
     text: String,
     events: usize,
 }
 
-impl Gate for Claimed {
+impl Gate for Attempt {
     async fn may_begin(&mut self) -> bool {
         let (answer, answered) = oneshot::channel();
         let (id, text, events) = (self.id, self.text.clone(), self.events);

@@ -65,7 +65,14 @@ fn what_was_not_polled_yet_says_so_beside_what_was_known_and_is_no_news() {
     state.diagnostics.availability = Availability::Available;
     state.attention = crate::state::Attention::Approval;
     state.terminal.tool = "claude".to_owned();
-    let known = TerminalHistory { state, screen: None, watched_until: at(-60), unbroken_until: at(-60), seen: false };
+    let known = TerminalHistory {
+        state,
+        screen: None,
+        watched_until: at(-60),
+        unbroken_until: at(-60),
+        prompted: false,
+        seen: false,
+    };
     fleet.handle(Input::Known { key: pane(0, 10).key, known: Box::new(known) }, at(0));
     let awaited = |id| PaneReport { capture: Capture::Awaited, ..pane(id, 10 + id) };
     for second in [0, 1] {
@@ -131,7 +138,8 @@ fn the_row_of_one_that_was_cut_off_goes_on_after_a_restart_until_it_was_seen() {
         state.last_turn = crate::state::LastTurn::cut_off(crate::state::TurnSource::SurfaceInference, at(gone_at));
         (state.since, state.unseen) = (at(gone_at), true);
         let until = at(-30);
-        let known = TerminalHistory { state, screen: None, watched_until: until, unbroken_until: until, seen };
+        let known =
+            TerminalHistory { state, screen: None, watched_until: until, unbroken_until: until, prompted: false, seen };
         fleet.handle(Input::Known { key: pane(0, 10).key, known: Box::new(known) }, at(0));
         for second in [0, 5] {
             let report = ServerReport::new(ServerId::default(), at(second), PollResult::Listed(Vec::new()));

@@ -1,195 +1,179 @@
-//! Stories of follow-ups, one a file: what happens, what an agent is seen to do, and what it is told.
+//! What happened, whom it is told, and in which words.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
-
-use rstest::rstest;
-use serde::Deserialize;
+use std::sync::Arc;
 
 use super::*;
-use crate::notify::Occasion;
-use crate::pattern::Pattern;
-use crate::state::Tri;
-use crate::time::{Span, Timestamp};
+use crate::fleet::{self, Capture, Declared, Fleet, Input, PaneId, PaneReport, PollResult, ServerReport};
+use crate::ids::WindowId;
+use crate::profile::{ProfileSet, Program};
+use crate::screen::PaneFacts;
+use crate::state::{Attention, LastTurn, TurnSource};
+use crate::task::{Batch, Happening};
 
-/// A file under `tests/follow_ups/`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Story {
-    title: String,
-    rules: Vec<StoryRule>,
-    steps: Vec<StoryStep>,
+fn at(seconds: f64) -> Timestamp {
+    Timestamp::from_millis(1_700_000_000_000 + (seconds * 1000.0) as i64)
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StoryRule {
-    on: Vec<Occasion>,
-    from: String,
-    to: String,
-    template: Option<String>,
+fn rule(on: &[Occasion], from: &str, to: &str, template: Option<&str>) -> FollowUpRule {
+    let (on, from) = (on.iter().copied().collect(), Pattern::new(from).unwrap());
+    FollowUpRule { on, from, to: to.to_owned(), template: template.map(str::to_owned), keep: Span::from_secs(60) }
 }
 
-/// One thing that happens, and what follows.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StoryStep {
-    /// Seconds since the beginning.
-    at: f64,
-    event: Option<StoryEvent>,
-    /// An agent was sent all that waits for it.
-    sent: Option<String>,
-    /// The message that was sent last may have been sent by a process that died.
-    died: Option<Died>,
-    /// Who is to be told of the event.
-    #[serde(default)]
-    tells: Vec<String>,
-    /// What keeps somebody from being told of it.
-    stops: Option<String>,
-    /// The message that the agent got.
-    message: Option<String>,
-    /// What is taken to have become of the message.
-    fate: Option<String>,
+fn happened(source: &str, occasion: Occasion, text: &str, output: &[&str]) -> FollowUpEvent {
+    let output = output.iter().map(|line| (*line).to_owned()).collect();
+    let (source, text) = (source.to_owned(), text.to_owned());
+    FollowUpEvent { key: text.clone(), source, occasion, has_failed: false, at: at(0.0), text, output }
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StoryEvent {
-    source: String,
-    event: Occasion,
-    text: String,
-    #[serde(default)]
-    output: Vec<String>,
+#[test]
+fn an_event_is_told_to_each_agent_that_a_rule_names_in_the_words_of_its_template() {
+    let rules = [
+        rule(&[Occasion::Exited, Occasion::Input], "build-*", "lead", None),
+        rule(&[Occasion::Exited], "*", "docs", Some("{source}: {text} ({event}, {other}) Look into it.")),
+        rule(&[Occasion::Exited], "*", "lead", Some("a second rule for one agent")),
+        rule(&[Occasion::Exited], "*", "build-api", Some("an agent is not told of itself")),
+    ];
+    let ended = "task build-api (@12) exited with code 2";
+    let event = happened("build-api", Occasion::Exited, ended, &["error: {text}", "1 error"]);
+    let told: Vec<(String, String)> =
+        wanted(&rules, &event).into_iter().map(|wanted| (wanted.to, message(7, &[wanted.body]))).collect();
+    let message =
+        |said: &str| format!("[fleetwatch notification 7, not from the user] {said}\n  | error: {{text}}\n  | 1 error");
+    let of_docs = message(&format!("build-api: {ended} (exited, {{other}}) Look into it."));
+    assert_eq!(told, [("lead".to_owned(), message(ended)), ("docs".to_owned(), of_docs)]);
+    assert_eq!(wanted(&rules[..2], &happened("web", Occasion::Input, "task web (@13) asks: continue?", &[])), []);
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Died {
-    /// The outcome that is on record.
-    recorded: Option<String>,
-    /// What the agent is seen to do; `missing` when its terminal is not there.
-    agent: String,
-    #[serde(default)]
-    screen: String,
-    #[serde(default)]
-    draft: bool,
-    /// Whether its prompt is not found on the screen.
-    #[serde(default)]
-    unread: bool,
-    /// For how many seconds it was polled.
-    #[serde(default = "long")]
-    waited: u64,
-    /// Whether something has scrolled away.
-    #[serde(default)]
-    scrolled: bool,
+#[test]
+fn what_happens_while_an_agent_is_busy_becomes_one_message() {
+    let rules = [rule(&[Occasion::Exited, Occasion::Notify], "*", "lead", None)];
+    let ended = happened("build", Occasion::Exited, "task build (@1) exited with code 0", &["done"]);
+    let events = [ended, happened("web", Occasion::Notify, "task web (@2) rang", &[])];
+    let bodies: Vec<MessageEvent> = events.iter().flat_map(|event| wanted(&rules, event)).map(|it| it.body).collect();
+    assert_eq!(
+        message(7, &bodies),
+        "[fleetwatch notification 7, not from the user] 2 events:\n- task build (@1) exited with code 0\n    | done\n\
+         - task web (@2) rang"
+    );
+    let many = vec![bodies[1].clone(); IN_FULL + 3];
+    assert!(message(7, &many).ends_with("- and 3 more"));
 }
 
-/// What agents were told.
-#[derive(Debug, Default)]
-struct Messages {
-    /// Since each one's last turn ended.
-    since_end: HashMap<String, Vec<MessageEvent>>,
-    /// Of which source, whom, and when.
-    queued: Vec<(String, String, Timestamp)>,
+/// One agent on the default server, as a process sees it that leads the server or not.
+struct Scene {
+    fleet: Fleet,
+    terminal: Terminal,
+    events: RecentEvents,
+    leads: bool,
 }
 
-impl Messages {
-    fn times(&self, source: &str, to: &str, now: Timestamp) -> u64 {
-        let counts = |(of, messages, at): &&(String, String, Timestamp)| {
-            of == source && messages == to && now.since(*at) < COUNTED
+impl Scene {
+    fn new() -> Self {
+        let key = TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 1, instance: Default::default() };
+        let pane = PaneReport {
+            key: key.clone(),
+            place: Arc::default(),
+            cwd: None,
+            facts: PaneFacts::default(),
+            program: Program::agent("claude", None),
+            capture: Capture::Unchanged,
+            declared: Some(Declared { name: Some("birds".to_owned()), ..Declared::default() }),
+            record: None,
+            git: None,
+            agent_process: None,
+            printed_until: None,
         };
-        self.queued.iter().filter(counts).count() as u64
+        let mut fleet = Fleet::new(fleet::Settings::default(), Arc::new(ProfileSet::builtin()));
+        let outcome = PollResult::Listed(vec![pane]);
+        fleet.handle(Input::Server(ServerReport::new(ServerId::default(), at(0.0), outcome)), at(0.0));
+        let terminal = fleet.terminal(&key).unwrap().clone();
+        Self { fleet, terminal, events: RecentEvents::since(at(0.0)), leads: true }
+    }
+
+    fn ends(&mut self, began: Option<f64>, ended: f64) {
+        let (result, source) = (TurnResult::Success, TurnSource::SurfaceInference);
+        let (began, at) = (began.map(at), Some(at(ended)));
+        self.terminal.state.last_turn = LastTurn { result, source, began, at, ..LastTurn::NONE };
+    }
+
+    fn asks(&mut self, since: f64) {
+        let state = &mut self.terminal.state;
+        (state.attention, state.since, state.since_exact) = (Attention::Approval, at(since), true);
+    }
+
+    fn take(&mut self, seconds: f64) -> Vec<String> {
+        let leads = self.leads;
+        let view = View { terminals: vec![&self.terminal], ..self.fleet.view(at(seconds)) };
+        self.events.take(&view, &|_| leads).into_iter().map(|event| event.occasion.to_string()).collect()
     }
 }
 
-const fn long() -> u64 {
-    10
+#[test]
+fn what_stands_for_a_moment_is_told_once() {
+    let mut scene = Scene::new();
+    scene.ends(Some(1.0), 4.0);
+    assert_eq!(scene.take(4.9), [""; 0], "it might be taken back");
+    assert_eq!(scene.events.poll_timeout(), Some(at(5.0)));
+    assert_eq!(scene.take(5.0), ["finished"]);
+    assert_eq!((scene.take(6.0), scene.events.poll_timeout()), (Vec::new(), None));
+    scene.asks(7.0);
+    assert_eq!(scene.take(7.5), [""; 0], "half a dialog");
+    scene.terminal.state.attention = Attention::None;
+    assert_eq!(scene.take(9.0), [""; 0]);
+    scene.asks(10.0);
+    assert_eq!(scene.take(11.0), ["approval"]);
+    scene.asks(12.0);
+    assert_eq!(scene.take(13.0), ["approval"], "one that takes the place of another one");
+    scene.ends(Some(20.0), 23.0);
+    scene.terminal.state.attention = Attention::None;
+    assert_eq!(scene.take(25.0), ["finished"], "also when nobody needs to look there");
+    assert_eq!(scene.take(500.0), [""; 0]);
 }
 
-#[rstest]
-fn story(#[files("tests/follow_ups/*.toml")] path: PathBuf) {
-    let text = std::fs::read_to_string(&path).unwrap();
-    let story: Story = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let rules: Vec<FollowUpRule> = story.rules.iter().map(rule).collect();
-    let mut messages = Messages::default();
-    let mut waiting: Vec<Wanted> = Vec::new();
-    for step in &story.steps {
-        let at = format!("{} at {}", story.title, step.at);
-        let now = Timestamp::from_millis((step.at * 1000.0) as i64);
-        if let Some(happened) = &step.event {
-            let event = event(happened);
-            let chain = match event.is_of_an_agent() {
-                true => chain(&event.source, messages.since_end.get(&event.source).into_iter().flatten()),
-                false => Vec::new(),
-            };
-            let (mut tells, mut stops) = (Vec::new(), None);
-            for wanted in wanted(&rules, &event, &chain) {
-                match closes_a_loop(&event.source, &wanted.to, &chain, messages.times(&event.source, &wanted.to, now)) {
-                    None => {
-                        messages.queued.push((event.source.clone(), wanted.to.clone(), now));
-                        tells.push(wanted.to.clone());
-                        waiting.push(wanted);
-                    }
-                    Some(why) => stops = Some(why),
-                }
-            }
-            if event.is_result() {
-                messages.since_end.remove(&event.source);
-            }
-            assert_eq!((&tells, &stops), (&step.tells, &step.stops), "{at}");
-        }
-        if let Some(agent) = &step.sent {
-            let (now_sent, rest) = waiting.drain(..).partition(|wanted| wanted.to == *agent);
-            waiting = rest;
-            let now_sent: Vec<Wanted> = now_sent;
-            let events: Vec<MessageEvent> = now_sent.into_iter().map(|wanted| wanted.body).collect();
-            messages.since_end.entry(agent.clone()).or_default().extend(events.clone());
-            assert_eq!(step.message.as_deref().map(str::trim_end), Some(message(7, &events).as_str()), "{at}");
-        }
-        if let Some(died) = &step.died {
-            let fate = format!(
-                "{:?}",
-                fate(Some(7), died.recorded.as_deref(), target(died).as_ref(), Span::from_secs(died.waited))
-            );
-            assert_eq!(step.fate.as_ref(), Some(&fate), "{at}");
-        }
-    }
+#[test]
+fn what_began_before_anybody_watched_or_wanted_to_know_is_no_news() {
+    let mut scene = Scene::new();
+    scene.ends(None, 4.0);
+    (scene.terminal.state.attention, scene.terminal.state.since) = (Attention::Approval, at(4.0));
+    scene.terminal.state.since_exact = false;
+    assert_eq!(scene.take(9.0), [""; 0]);
+    scene.ends(None, 12.0);
+    assert_eq!(scene.take(13.0), ["finished"], "it was seen to end");
+    scene.ends(Some(1.0), 14.0);
+    scene.events = RecentEvents::since(at(15.0));
+    assert_eq!(scene.take(19.0), [""; 0]);
 }
 
-fn rule(rule: &StoryRule) -> FollowUpRule {
-    FollowUpRule {
-        on: rule.on.iter().copied().collect(),
-        from: Pattern::new(&rule.from).unwrap(),
-        to: rule.to.clone(),
-        template: rule.template.clone(),
-        keep: Span::from_secs(60),
-    }
-}
-
-fn event(event: &StoryEvent) -> FollowUpEvent {
-    FollowUpEvent {
-        source: event.source.clone(),
-        occasion: event.event,
-        has_failed: false,
-        at: Timestamp::default(),
-        key: event.source.clone(),
-        text: event.text.clone(),
-        output: event.output.clone(),
-    }
-}
-
-fn target(died: &Died) -> Option<Target> {
-    let posture = match died.agent.as_str() {
-        "ready" => Posture::Ready,
-        "busy" => Posture::Busy,
-        "gone" => Posture::Gone,
-        "missing" => return None,
-        other => panic!("an agent is ready, busy, gone or missing, not {other}"),
+#[test]
+fn who_takes_over_tells_what_happened_within_a_minute() {
+    let mut scene = Scene::new();
+    scene.leads = false;
+    let state = serde_json::json!({
+        "kind": "task", "id": "build", "host": null, "socket": "default", "session": "jobs", "window_id": "@12",
+        "window": "2:build", "pane": "%7", "pid": 4711, "known": true, "status": "exited",
+        "since": "2026-11-21T09:00:00.000Z", "started_at": "2026-11-21T09:00:00.000Z", "command": "make", "cwd": "/src",
+        "dead": true, "exit_code": 2, "bell": false, "bells": 0, "prompt": null, "preview": [],
+    });
+    let task = TaskEvent {
+        at: at(3.0),
+        id: "build".to_owned(),
+        window: WindowId(12),
+        name: String::new(),
+        session: String::new(),
+        key: scene.terminal.key.clone(),
+        happening: Happening::Exited { code: Some(2), bells: 0 },
+        preview: Preview::default(),
+        state: serde_json::from_value(state).unwrap(),
     };
-    let draft = match (died.draft, died.unread) {
-        (true, _) => Tri::Yes,
-        (false, true) => Tri::Unknown,
-        (false, false) => Tri::No,
-    };
-    Some(Target::new(posture, draft, &died.screen, !died.scrolled))
+    scene.events.note(&Effect::Tasks(Batch { server: ServerId::default(), events: vec![task.clone()] }));
+    scene.ends(Some(1.0), 4.0);
+    assert_eq!(scene.take(9.0), [""; 0]);
+    scene.leads = true;
+    assert_eq!(scene.take(9.0), ["exited", "finished"]);
+    assert_eq!(scene.take(9.1), [""; 0]);
+    scene.leads = false;
+    scene.events.note(&Effect::Tasks(Batch { server: ServerId::default(), events: vec![task] }));
+    scene.take(64.0);
+    scene.leads = true;
+    assert_eq!(scene.take(64.0), [""; 0], "the leader of that time has told it");
 }

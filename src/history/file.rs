@@ -407,6 +407,10 @@ pub(super) const STEPS: &[&str] = &[
     "ALTER TABLE notes DROP COLUMN text;",
     // 18: the unsent text for each terminal, and for several.
     "CREATE TABLE drafts (terminal TEXT PRIMARY KEY, at INTEGER NOT NULL, text TEXT NOT NULL) STRICT;",
+    // 19: the owner of a server queues what happens there, and alone sends what waits.
+    "DROP TABLE follow_up_cursor;
+     ALTER TABLE outbox DROP COLUMN owner;
+     ALTER TABLE outbox DROP COLUMN claimed_until;",
 ];
 
 /// 15: what happened to a terminal at one time is kept once, whichever process saw it.

@@ -2,7 +2,7 @@
 //!
 //! An intent goes from `pending` to `attempted` just before its bytes reach the terminal, and from there to its outcome.
 //! Each step is one conditional write, so that only one of several processes takes it. A process that finds an attempted
-//! intent without an outcome knows that it may have arrived: it is investigated, never simply sent again.
+//! intent without an outcome knows that it may have arrived: the operator is asked, and it is never simply sent again.
 
 use std::path::Path;
 
@@ -10,10 +10,11 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use super::encoding::Codec;
 use super::file::{self, HistoryOptions, rows};
-use super::identity::{Columns, Owner, terminal_row};
+use super::identity::{Columns, terminal_row};
+use crate::follow_up::Wanted;
 use crate::ids::TerminalKey;
 use crate::record::{FollowUpRecord, Intent, IntentId, IntentState, Kind, OperatorAction, Trouble};
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
 
 /// [`IntentState::is_open`] as a condition, of intents after a number.
 pub(super) const OPEN: &str = "id > ?1 AND state IN ('pending', 'attempted', 'unknown', 'expired')";
@@ -32,59 +33,68 @@ pub enum Decided {
 
 /// The intents of a history. Its commits reach the disk before they count.
 pub struct Intents {
-    pub(super) connection: Connection,
-    pub(super) codec: Codec,
-    owner: Owner,
+    connection: Connection,
+    codec: Codec,
 }
 
 impl Intents {
-    /// Opens the intents in a history file, for a process.
-    pub fn open(path: &Path, owner: Owner, now: Timestamp) -> Result<Self, Trouble> {
+    /// Opens the intents in a history file.
+    pub fn open(path: &Path, now: Timestamp) -> Result<Self, Trouble> {
         let options = HistoryOptions { is_durable: true, ..HistoryOptions::default() };
         let connection = file::open(path, &options, now)?.connection;
-        Ok(Self { connection, codec: Codec::new()?, owner })
+        Ok(Self { connection, codec: Codec::new()? })
     }
 
-    /// Intents that wait and have not expired, oldest first.
-    pub fn pending(&self, now: Timestamp) -> Result<Vec<Intent>, Trouble> {
-        self.select("state = 'pending' AND (expires IS NULL OR expires > ?1)", now)
+    /// Intents that wait, oldest first.
+    pub fn pending(&self) -> Result<Vec<Intent>, Trouble> {
+        self.select("state = 'pending' AND id > ?1", 0)
     }
 
-    /// Intents that a process attempted before it died or fell silent: they may have arrived.
-    pub fn abandoned(&self, now: Timestamp) -> Result<Vec<Intent>, Trouble> {
-        let mut attempted = self.select("state = 'attempted' AND id > ?1", 0)?;
-        attempted.retain(|intent| intent.claimed_until.is_none_or(|until| until <= now) || self.is_orphan(intent));
-        Ok(attempted)
+    /// Intents that a process began to send and of which no outcome is known.
+    pub fn attempted(&self) -> Result<Vec<Intent>, Trouble> {
+        self.select("state = 'attempted' AND id > ?1", 0)
     }
 
-    /// Whether the process that has claimed an intent is known to have died.
-    fn is_orphan(&self, intent: &Intent) -> bool {
-        let owner = intent.owner.as_deref().filter(|owner| *owner != self.owner.as_str());
-        owner.is_some_and(Owner::has_ended)
+    /// Queues an event for an agent, once. It joins a message that already waits for the agent, so that several events become
+    /// one message; otherwise it starts a new one. Returns the message's number.
+    ///
+    /// # Errors
+    /// The file cannot be written; nothing was queued.
+    pub fn queue(&mut self, wanted: &Wanted, now: Timestamp) -> Result<IntentId, Trouble> {
+        let Wanted { to, key, body, keep } = wanted;
+        let transaction = self.connection.transaction()?;
+        let known = "SELECT intent FROM outbox_events WHERE key = ?1";
+        if let Some(id) = transaction.query_row(known, [key], |row| row.get(0)).optional()? {
+            return Ok(IntentId(id));
+        }
+        let waiting = "SELECT id FROM outbox WHERE state = 'pending' AND target = ?1 AND recipient IS NULL
+                       ORDER BY id DESC LIMIT 1";
+        let joined = transaction.query_row(waiting, [to], |row| row.get(0)).optional()?;
+        let id = match joined {
+            Some(id) => id,
+            None => {
+                let sql = "INSERT INTO outbox (target, created, expires, state) VALUES (?1, ?2, ?3, 'pending')";
+                transaction.execute(sql, params![to, now, (now + *keep)])?;
+                transaction.last_insert_rowid()
+            }
+        };
+        let sql = "INSERT INTO outbox_events (key, intent, at, body) VALUES (?1, ?2, ?3, ?4)";
+        let body = serde_json::to_string(body).map_err(|error| Trouble::Other(error.to_string()))?;
+        transaction.execute(sql, params![key, id, now, body])?;
+        transaction.commit()?;
+        Ok(IntentId(id))
+    }
+
+    /// How many messages about events an agent was sent since a time, by its name.
+    pub fn told_since(&self, to: &str, since: Timestamp) -> Result<u64, Trouble> {
+        let sql = "SELECT count(*) FROM outbox WHERE target = ?1 AND recipient IS NULL AND attempted_at > ?2";
+        let count: i64 = self.connection.prepare_cached(sql)?.query_row(params![to, since], |row| row.get(0))?;
+        Ok(count.unsigned_abs())
     }
 
     /// An intent by its number.
     pub fn get(&self, id: IntentId) -> Result<Option<Intent>, Trouble> {
         Ok(self.select("id = ?1", id.0)?.pop())
-    }
-
-    /// Takes an intent that is pending, or that was attempted and abandoned, for this process, for as long as `hold`
-    /// lasts; who has it may prolong it, and what a process had that died is free at once. Whether it is this process that
-    /// has it now.
-    pub fn claim(&mut self, id: IntentId, now: Timestamp, hold: Span) -> Result<bool, Trouble> {
-        let Some(intent) = self.get(id)? else { return Ok(false) };
-        let dead = intent.owner.as_deref().filter(|_| self.is_orphan(&intent)).unwrap_or_default();
-        let sql = "UPDATE outbox SET owner = ?1, claimed_until = ?2
-                   WHERE id = ?3 AND state IN ('pending', 'attempted')
-                     AND (owner IS NULL OR owner = ?1 OR owner = ?5 OR claimed_until <= ?4)";
-        self.change(sql, params![self.owner.as_str(), (now + hold), id.0, now, dead])
-    }
-
-    /// Gives a claimed intent back, so that another process may take it.
-    pub fn release(&mut self, id: IntentId) -> Result<bool, Trouble> {
-        let sql = "UPDATE outbox SET owner = NULL, claimed_until = NULL
-                   WHERE id = ?1 AND owner = ?2 AND state = 'pending'";
-        self.change(sql, params![id.0, self.owner.as_str()])
     }
 
     /// Records, right before sending, that the text is being sent. It may be sent only if this returns true.
@@ -95,21 +105,21 @@ impl Intents {
     /// The file cannot be written; the text must not be sent.
     pub fn attempt(&mut self, id: IntentId, text: &str, events: usize, now: Timestamp) -> Result<bool, Trouble> {
         let sql = "UPDATE outbox SET state = 'attempted', text = ?1, attempted_at = ?2
-                   WHERE id = ?3 AND owner = ?4 AND state = 'pending' AND claimed_until > ?2
-                     AND (expires IS NULL OR expires > ?2)
-                     AND (SELECT count(*) FROM outbox_events WHERE intent = ?3) = ?5";
+                   WHERE id = ?3 AND state = 'pending'
+                     AND (SELECT count(*) FROM outbox_events WHERE intent = ?3) = ?4";
         let events = i64::try_from(events).unwrap_or(i64::MAX);
-        self.change(sql, params![text, now, id.0, self.owner.as_str(), events])
+        self.change(sql, params![text, now, id.0, events])
     }
 
     /// Puts an attempt back that demonstrably sent nothing (the target refused before the first byte).
     pub fn retract(&mut self, id: IntentId) -> Result<bool, Trouble> {
         let sql = "UPDATE outbox SET state = 'pending', text = iif(recipient IS NULL, NULL, text), attempted_at = NULL
-                   WHERE id = ?1 AND owner = ?2 AND state = 'attempted'";
-        self.change(sql, params![id.0, self.owner.as_str()])
+                   WHERE id = ?1 AND state = 'attempted'";
+        self.change(sql, params![id.0])
     }
 
-    /// Records the outcome of a claimed intent, also as a record of kind `follow_up`. Returns whether it was still open.
+    /// Records the outcome of an intent, also as a record of kind `follow_up`. Returns whether that was still open: what another
+    /// process took for unclear is told by the one that sent it.
     pub fn finish(
         &mut self,
         id: IntentId,
@@ -117,25 +127,13 @@ impl Intents {
         detail: Option<&str>,
         now: Timestamp,
     ) -> Result<bool, Trouble> {
-        self.end(id, state, detail, now, "state IN ('pending', 'attempted') AND owner = ?2")
-    }
-
-    /// The same of a text that this process has put into its terminal. Should it have stood still for so long that another
-    /// one took the text for not sent and gave the intent back, this keeps it from being sent again.
-    pub fn conclude(
-        &mut self,
-        id: IntentId,
-        state: IntentState,
-        detail: Option<&str>,
-        now: Timestamp,
-    ) -> Result<bool, Trouble> {
-        self.end(id, state, detail, now, "(state = 'pending' OR state = 'attempted' AND owner = ?2)")
-    }
-
-    /// Lets a pending intent wait until `expires`, if it would not anyway.
-    pub fn prolong(&mut self, id: IntentId, expires: Timestamp) -> Result<bool, Trouble> {
-        let sql = "UPDATE outbox SET expires = ?1 WHERE id = ?2 AND state = 'pending' AND expires < ?1";
-        self.change(sql, params![expires, id.0])
+        self.end(
+            id,
+            state,
+            detail,
+            now,
+            &format!("state IN ('pending', 'attempted', 'unknown') AND state <> '{state}'"),
+        )
     }
 
     /// The outcome that was written down since a time for an input under a sender's name. Earlier ones are of earlier
@@ -146,16 +144,9 @@ impl Intents {
         Ok(statement.query_row(params![sender, since], |row| row.get(0)).optional()?.flatten())
     }
 
-    /// Ends expired intents and returns them, each to only one process.
-    pub fn expire(&mut self, now: Timestamp) -> Result<Vec<Intent>, Trouble> {
-        let mut expired = Vec::new();
-        for intent in self.select("state = 'pending' AND expires <= ?1", now)? {
-            let detail = Some("it could not be sent in time");
-            if self.end(intent.id, IntentState::Expired, detail, now, "state = 'pending'")? {
-                expired.push(intent);
-            }
-        }
-        Ok(expired)
+    /// Ends an intent whose time ran out; returns whether this process did.
+    pub fn expire(&mut self, id: IntentId, now: Timestamp) -> Result<bool, Trouble> {
+        self.end(id, IntentState::Expired, Some("it could not be sent in time"), now, "state = 'pending'")
     }
 
     /// Queues a prompt for a terminal, behind earlier ones; `by` names the requester if it is none of fleetwatch's own
@@ -267,10 +258,9 @@ impl Intents {
         let Some(intent) = self.get(id)? else { return Ok(false) };
         let transaction = self.connection.transaction()?;
         let sql = format!(
-            "UPDATE outbox SET state = ?1, detail = coalesce(?3, detail), ended_at = ?4
-             WHERE id = ?5 AND {condition} AND ?2 NOT NULL"
+            "UPDATE outbox SET state = ?1, detail = coalesce(?2, detail), ended_at = ?3 WHERE id = ?4 AND {condition}"
         );
-        let values = params![state.word(), self.owner.as_str(), detail, now, id.0];
+        let values = params![state.word(), detail, now, id.0];
         if transaction.execute(&sql, values)? == 0 {
             return Ok(false);
         }
@@ -342,7 +332,7 @@ fn keep_action(
 /// The intents for which a condition over one number holds, oldest first.
 pub(super) fn select(connection: &Connection, condition: &str, number: impl ToSql) -> Result<Vec<Intent>, Trouble> {
     let sql = format!(
-        "SELECT id, target, created, expires, state, owner, claimed_until, attempted_at, text, detail, recipient
+        "SELECT id, target, created, expires, state, attempted_at, text, detail, recipient
          FROM outbox WHERE {condition} ORDER BY id"
     );
     let mut intents = rows(connection, &sql, [number], intent)?;
@@ -359,18 +349,16 @@ fn intent(row: &Row<'_>) -> rusqlite::Result<Intent> {
     let word: String = row.get(4)?;
     let state = IntentState::of_word(&word);
     let recipient =
-        row.get::<_, Option<String>>(10)?.and_then(|recipient| serde_json::from_str::<Columns>(&recipient).ok());
+        row.get::<_, Option<String>>(8)?.and_then(|recipient| serde_json::from_str::<Columns>(&recipient).ok());
     Ok(Intent {
         id: IntentId(row.get(0)?),
         target: row.get(1)?,
         created: row.get(2)?,
         expires: row.get(3)?,
         state: state.ok_or(rusqlite::Error::InvalidColumnType(4, word, rusqlite::types::Type::Text))?,
-        owner: row.get(5)?,
-        claimed_until: row.get(6)?,
-        attempted_at: row.get(7)?,
-        text: row.get(8)?,
-        detail: row.get(9)?,
+        attempted_at: row.get(5)?,
+        text: row.get(6)?,
+        detail: row.get(7)?,
         events: Vec::new(),
         recipient: recipient.map(|columns| columns.key()),
     })

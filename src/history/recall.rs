@@ -214,22 +214,26 @@ fn agent(reader: &mut Reader, key: &TerminalKey, last: Stored) -> Result<Option<
     let sees = |record: &Stored| matches!(record.body, Body::Input(_) | Body::Action(OperatorAction::Seen));
     let seen = state.last_turn.at.is_some() && done.iter().any(sees);
     let sent = just_taken(&done).filter(|(at, _)| *at > last.at);
-    let known = Box::new(TerminalHistory { state: *state, screen, watched_until, unbroken_until, seen });
+    let prompted = done.iter().any(|record| record.at > watched_until && prompt_taken(record).is_some());
+    let known = Box::new(TerminalHistory { state: *state, screen, watched_until, unbroken_until, prompted, seen });
     Ok(Some(KnownAgent { known, sent }))
 }
 
 /// The prompt that an agent took last, if that was just now.
 fn just_taken(done: &[Stored]) -> Option<(Timestamp, String)> {
-    let taken = |record: &Stored| match &record.body {
-        Body::Input(StoredInput { sent: Sent::Prompt { text }, outcome, .. })
-            if matches!(outcome.as_deref(), None | Some("accepted" | "unverified"))
-                && now().since(record.at) < HANDOVER =>
-        {
-            Some((record.at, text.clone()))
+    let is_recent = |record: &&Stored| now().since(record.at) < HANDOVER;
+    let taken = |record: &Stored| Some((record.at, prompt_taken(record)?.to_owned()));
+    done.iter().rev().filter(is_recent).find_map(taken)
+}
+
+/// The prompt that a record says was sent, unless the agent is known not to have taken it.
+fn prompt_taken(record: &Stored) -> Option<&str> {
+    match &record.body {
+        Body::Input(StoredInput { sent: Sent::Prompt { text }, outcome, .. }) => {
+            matches!(outcome.as_deref(), None | Some("accepted" | "unverified")).then_some(text)
         }
         _ => None,
-    };
-    done.iter().rev().find_map(taken)
+    }
 }
 
 /// The same of a task that had these fields at a time.

@@ -134,6 +134,12 @@ pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str) -> String
     format!("{count} {one}{end}")
 }
 
+/// A name or a path as a shell takes it.
+pub fn quoted(word: &str) -> Cow<'_, str> {
+    // No shell takes a word with a NUL byte.
+    shlex::try_quote(word).unwrap_or(word.into())
+}
+
 /// The beginning of a text that fits into that many cells.
 pub fn fitting(text: &str, cells: usize) -> &str {
     let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());

@@ -47,6 +47,21 @@ pub fn turns_told(turns: &[(u32, Status)], sign: Option<&dyn Fn(Status) -> Strin
     told.collect::<Vec<_>>().join(if sign.is_some() { " " } else { ", " })
 }
 
+/// What stands for the word of a group where a line has no room for it; a blank for what such a line leaves out.
+pub const fn sign(group: Status) -> char {
+    match group.group() {
+        Status::Failed => '✗',
+        Status::Stalled | Status::Error => '!',
+        Status::Interrupted => '⊘',
+        Status::Finished => '✓',
+        Status::Working => '*',
+        Status::Ready => '·',
+        Status::Unknown => '…',
+        Status::Gone => ' ',
+        _ => '?',
+    }
+}
+
 /// What the signs for how a turn ended mean.
 pub fn signs_explained(sign: &dyn Fn(Status) -> String) -> String {
     let ends = [Status::Finished, Status::Failed, Status::Interrupted];

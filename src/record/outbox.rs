@@ -16,9 +16,6 @@ pub struct Intent {
     pub created: Timestamp,
     pub expires: Option<Timestamp>,
     pub state: IntentState,
-    /// The process that has claimed it, and until when the claim holds.
-    pub owner: Option<String>,
-    pub claimed_until: Option<Timestamp>,
     pub attempted_at: Option<Timestamp>,
     /// The text as it was or will be sent; `None` until it is attempted.
     pub text: Option<String>,

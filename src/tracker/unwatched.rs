@@ -2,8 +2,8 @@
 //! before (SPEC §10). Agents ask the same thing again, and work on another prompt looks like work on the last one.
 //!
 //! Where nothing was printed meanwhile it is the same. Else something has to prove it: of work the time that its status row
-//! counts, or the agent's record; of a dialog the record; of a terminal that is ready the text of its last turn. What is not
-//! proven is at least as old as the last output.
+//! counts, or the agent's record; of a dialog the record; of a terminal that is ready the text of its last turn, unless a
+//! prompt was sent to it. What is not proven is at least as old as the last output.
 
 use super::Tracker;
 use super::timers::HANDOVER;
@@ -20,6 +20,7 @@ impl Tracker {
     /// What was said before nobody watched keeps its ages only where it is proven to be the same; `reading` is what stands
     /// there now, if it is another one than the last.
     pub(super) fn doubt_ages(&mut self, reading: Option<&Classification>, now: Timestamp) {
+        let was_prompted = std::mem::take(&mut self.was_prompted);
         let remembered = self.followed_until.take().filter(|until| now.since(*until) > HANDOVER);
         let Some(since) = remembered.or(self.turn.coverage.unwatched_since()) else { return };
         let known = self.last_reading.as_ref().map(|(known, _)| known);
@@ -30,7 +31,8 @@ impl Tracker {
                 let counts = began.is_some_and(|began| began <= since + COUNTS);
                 counts || self.turn.is_recorded_since(RecordedPhase::Active, since)
             }
-            Phase::Ready => known.is_some_and(|known| known.turn == reading.turn),
+            // A turn that was cancelled before its first output leaves the text as it was.
+            Phase::Ready => !was_prompted && known.is_some_and(|known| known.turn == reading.turn),
             Phase::Unknown => self.turn.is_recorded_since(RecordedPhase::Waiting, since),
         };
         if !is_proven {

@@ -1,7 +1,8 @@
 //! What the operator can ask for. Keys, mouse, footer and help all speak of the same [`Action`]s.
 
 /// Declares the actions with the name that a keymap uses, a sentence for the help, and what they are about: `row` for
-/// those that do something with the row that the cursor is on, `table` for those that move in the table, or change
+/// those that do something with the row that the cursor is on, `head` for those among them that do something with the head of
+/// a group, too, `table` for those that move in the table, or change
 /// which rows there are and how they are shown.
 macro_rules! actions {
     ($($(#[$meta:meta])* $action:ident = $name:literal, $description:literal $([$($about:ident)+])?;)+) => {
@@ -41,14 +42,14 @@ actions! {
     PreviousWaiting = "previous-waiting", "select the previous one that needs you" [table];
     Filter = "filter", "filter the terminals; in a text, search" [table];
     Sort = "sort", "choose how the terminals are sorted and grouped" [table];
-    Fold = "fold", "fold or unfold the group" [row table];
-    Mark = "mark", "mark the terminal or group and go down; B, x, m, p and U act on all marked" [row table];
+    Fold = "fold", "fold or unfold the group" [row head table];
+    Mark = "mark", "mark the terminal or group and go down; B, x, m, p and U act on all marked" [row head table];
     MarkAll = "mark-all", "mark all shown terminals" [table];
     Pin = "pin", "pin or unpin the terminal, or all marked ones, at the top" [row];
     Mute = "mute", "mute or unmute the terminal, or all marked ones: never counted as needing you" [row];
     Rename = "rename", "name the terminal; an empty name restores its own" [row];
     Label = "label", "label the terminal, or all marked ones, to group by" [row];
-    Open = "open", "answer the waiting dialog, or write a prompt" [row];
+    Open = "open", "answer the waiting dialog, or write a prompt" [row head];
     AllowOnce = "allow-once", "open the dialog with \"yes, this once\" chosen" [row];
     Refuse = "refuse", "open the dialog with \"no\" chosen" [row];
     RefuseWhy = "refuse-why", "answer no and type why, or a question in your own words" [row];
@@ -102,6 +103,11 @@ impl Action {
     /// Whether it does something with the row that the cursor is on.
     pub fn is_of_row(self) -> bool {
         self.about().contains(&"row")
+    }
+
+    /// Whether it does something with the head of a group, too.
+    pub fn is_of_head(self) -> bool {
+        self.about().contains(&"head")
     }
 
     /// Whether it moves in the table, or changes which rows there are and how they are shown.

@@ -1,37 +1,52 @@
-//! What keys, the mouse and events do. The topmost overlay comes first; what it does not handle is done here, for all alike.
+//! What keys and events do. The topmost overlay comes first; what it passes on goes to the group of the action, one file each.
 
-mod ability;
+mod answering;
+mod arranging;
+mod direct;
 mod drafts;
-mod flags;
-mod table;
+mod folding;
+mod group;
+mod hints;
+mod looking;
+mod marking;
+mod mouse;
+mod moving;
+mod outcomes;
+mod program;
+mod prompting;
+mod seen;
+mod selection;
 mod tasks;
 mod waiting;
 
-use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::Position;
+use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind};
 
-use super::help::{About, ExplanationView, Help};
-use super::lists::copying;
 use super::memory::OverlayMemory;
 use super::{
-    Action, Context, Flow, Hint, Item, Keymap, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Request, RowKey,
-    TableRow, Topic, Ui, toast,
+    Action, Context, Flow, Keymap, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Request, RowKey, Topic, Ui,
 };
-use crate::fleet::{Terminal, TerminalKey, View};
-use crate::operation::{Act, Operation, Outcome, When};
+use crate::fleet::{TerminalKey, View};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
+use group::{Group, NOTHING_SELECTED};
 
-/// How long the cursor rests on a terminal until it counts as seen (SPEC §2).
-const SEEN_AFTER: Span = Span::from_secs(1);
-/// How long after a key the operator is taken to sit in front of the dashboard.
-const PRESENT: Span = Span::from_secs(15);
-/// How close two clicks are that count as one.
-const DOUBLE_CLICK: Span = Span::from_millis(400);
 /// How long a question is on the screen before it is confirmed: it may have been opened by a letter of a text.
 const NEW_QUESTION: Span = Span::from_millis(500);
-/// Lines of the log that one turn of the wheel moves.
-const WHEEL: usize = 3;
+
+/// Every action that is not an overlay's own is in one of them.
+const GROUPS: &[Group] = &[
+    moving::GROUP,
+    folding::GROUP,
+    waiting::GROUP,
+    marking::GROUP,
+    answering::GROUP,
+    prompting::GROUP,
+    direct::GROUP,
+    looking::GROUP,
+    tasks::GROUP,
+    arranging::GROUP,
+    program::GROUP,
+];
 
 impl Ui {
     /// Takes in what the operator's terminal reports.
@@ -83,35 +98,8 @@ impl Ui {
         for index in (0..self.overlays.len()).rev() {
             requests.extend(self.with(index, view, |overlay, cx| overlay.update(cx)).1);
         }
-        let seen = self.cursor.terminal(view).filter(|_| self.seen_at(view).is_some_and(|at| at <= view.now));
-        self.reported_seen =
-            seen.map(|terminal| (terminal.key.clone(), finished_at(terminal))).or(self.reported_seen.take());
-        requests.extend(seen.map(|terminal| Request::Seen(terminal.key.clone())));
+        requests.extend(self.newly_seen(view));
         requests
-    }
-
-    /// Lets the cursor follow the rows.
-    pub(super) fn follow(&mut self, view: &View<'_>) {
-        let arrangement = &mut self.memory.arrangement;
-        let is_filtered = !arrangement.filter.is_empty();
-        if is_filtered {
-            let (flags, cursor) = (&arrangement.flags, &self.cursor);
-            let is_held = cursor.is_held(view.now);
-            arrangement.filter.keep_only(|key| is_held || cursor.key() == Some(key) || flags.has_marked(key));
-            let selected = self.cursor.key().and_then(|key| Item::find(view, key));
-            let is_kept = |item| arrangement.filter.only_keeps(item, &arrangement.flags, view.now);
-            if selected.is_some_and(is_kept) {
-                self.cursor.stay();
-            }
-        }
-        let rows = self.rows(view);
-        self.cursor.follow(&rows, view.now);
-        if is_filtered {
-            let flags = &self.memory.arrangement.flags;
-            let marked = rows.iter().filter_map(TableRow::item).filter(|item| flags.is_marked(*item)).map(Item::key);
-            let kept: Vec<TerminalKey> = marked.chain(self.cursor.key()).cloned().collect();
-            self.memory.arrangement.filter.keep(kept);
-        }
     }
 
     /// Does what an action says, in whatever has the keyboard.
@@ -130,117 +118,39 @@ impl Ui {
         requests
     }
 
-    /// Tells the operator the outcome of an operation.
-    pub fn ended(&mut self, operation: &Operation, outcome: &Outcome, view: &View<'_>) {
-        let key = &operation.to.key;
-        if matches!(operation.act, Act::Prompt { .. } | Act::Answer { .. }) {
-            self.memory.arrangement.flags.has_worked_on(key, outcome.is_accepted());
+    /// Does what an action says where nothing open does.
+    fn perform_anywhere(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
+        if action.is_of_row() && self.overlays.iter().all(|overlay| overlay.kind().terminal.is_none()) {
+            self.cursor.stay();
         }
-        let mut message = toast::outcome_text(operation, outcome);
-        let topic = match &operation.act {
-            Act::Prompt { text, when } => {
-                self.follow_draft(key, text, *when, outcome, view);
-                let decide = self.key_for(Action::FollowUps);
-                let is_unclear = matches!(outcome, Outcome::Unverified { .. }) && *when == When::Ready;
-                let way_on = decide.filter(|_| is_unclear).map(|key| format!("{key} sends it again or leaves it"));
-                let way_on = way_on.or_else(|| self.way_on(outcome));
-                message.push_str(&way_on.map(|hint| format!(" ({hint})")).unwrap_or_default());
-                Topic::Prompt(key.clone())
-            }
-            Act::Answer { .. } => {
-                if outcome.is_accepted() {
-                    self.cursor.is_done_with(key);
-                }
-                Topic::Dialog(key.clone())
-            }
-            Act::Keys { .. } | Act::Interrupt { .. } => Topic::Keys(key.clone()),
-        };
-        // Whoever types sees what the keys do.
-        if !(matches!(operation.act, Act::Keys { .. }) && outcome.is_accepted()) {
-            self.notify_about(topic, toast::outcome_status(outcome), message, view.now);
+        if action == Action::Close && self.overlays.pop().is_some() {
+            return Vec::new();
         }
-        // What is open may tell it itself.
-        self.on_event(OverlayEvent::Ended { operation, outcome }, view);
-    }
-
-    /// What the operator can do about a prompt that was refused.
-    fn way_on(&self, outcome: &Outcome) -> Option<String> {
-        let Outcome::Refused(refusal) = outcome else { return None };
-        let insist = self.options.keymap.key_for(Context::Composer, Action::Anyway);
-        let insist = insist.filter(|_| refusal.may_insist());
-        insist.map(|key| format!("{key} in the prompt sends anyway")).or_else(|| refusal.hint())
-    }
-
-    /// Shows why a terminal is said to be what it is; `None` when nothing has read its screen.
-    pub fn explained(&mut self, key: &TerminalKey, text: Option<String>, now: Timestamp) {
-        match text {
-            Some(text) => self.open(ExplanationView::new(About::Terminal(key.clone()), &text)),
-            None => {
-                let message = "no profile has read a screen of it".to_owned();
-                self.notify_about(Topic::Key, Status::Unknown, message, now);
-            }
+        let walks = self.context() == Context::Drill && matches!(action, Action::NextWaiting | Action::PreviousWaiting);
+        // The table cannot be seen, and nobody should move in it or change it.
+        if self.is_table_hidden() && action.is_of_table() && !walks {
+            self.say("that is done in the table".to_owned(), view);
+            return Vec::new();
         }
-    }
-
-    /// The terminal that the operator looks at: the selected one, as long as keys are pressed. A row that came under a
-    /// cursor that stays at the top was chosen by nobody, and its notice must not be missed.
-    pub fn looked_at(&self, now: Timestamp) -> Option<&TerminalKey> {
-        let touched = self.touched.filter(|&touched| now.since(touched) < PRESENT)?;
-        self.cursor.key().filter(|_| self.was_chosen(touched))
-    }
-
-    /// Whether the operator chose the selected row with the last key, and it did not come under the cursor by itself.
-    fn was_chosen(&self, touched: Timestamp) -> bool {
-        self.cursor.since().since(touched) < SEEN_AFTER
-    }
-
-    /// When the selected terminal will have been seen: when it was selected for a second (SPEC §2) while the operator
-    /// was there. A result that comes while nobody touches a key stays unseen, wherever the cursor happens to be.
-    pub(super) fn seen_at(&self, view: &View<'_>) -> Option<Timestamp> {
-        let terminal = self.cursor.terminal(view).filter(|terminal| terminal.state.wants_to_be_seen())?;
-        let finished = finished_at(terminal);
-        // A death behind the box of a dialog was not seen there, nor one that came while no key was pressed.
-        let is_in_box = self.overlays.iter().any(|it| matches!(it.context(), Context::Dialog | Context::Answer));
-        let is_missed = is_in_box || self.touched.is_none_or(|touched| touched < finished);
-        if terminal.state.has_ended() && is_missed {
-            return None;
+        if let Some(why) = self.why_not(action, view) {
+            self.say(why, view);
+            return Vec::new();
         }
-        let is_reported = self.reported_seen.as_ref().is_some_and(|(key, at)| *key == terminal.key && *at == finished);
-        self.seen_since(finished).filter(|_| !is_reported)
+        group_of(action).map(|group| (group.perform)(self, action, view)).unwrap_or_default()
     }
 
-    /// The task that is looked at and rang, and when that will have been seen.
-    pub(super) fn bell_seen_at(&self, view: &View<'_>) -> Option<(TerminalKey, Timestamp)> {
-        let key = self.target()?;
-        let rang = self.memory.bells.unseen_since(&key)?;
-        let is_task = view.tasks.iter().any(|task| task.key == key);
-        self.seen_since(rang).filter(|_| is_task).map(|at| (key, at))
-    }
-
-    /// When something that came to the selected row at a time will have been seen there; never, as long as the operator
-    /// was not there for it. What the cursor comes to while a filter is typed is looked at once that is done.
-    fn seen_since(&self, came: Timestamp) -> Option<Timestamp> {
-        if self.overlays.iter().any(|overlay| overlay.context() == Context::Filter) {
-            return None;
-        }
-        let shown = self.cursor.since().max(came);
-        let was_there = self
-            .touched
-            .is_some_and(|touched| touched >= shown || (shown.since(touched) < PRESENT && self.was_chosen(touched)));
-        was_there.then(|| shown + SEEN_AFTER)
+    /// Why an action would do nothing now; `None` where it does something. The key that would do it says so, and so does the list
+    /// of commands.
+    fn why_not(&self, action: Action, view: &View<'_>) -> Option<String> {
+        let why = (group_of(action)?.why_not)(self, action, view);
+        let is_on_head = || action.is_of_head() && matches!(self.cursor.row(), Some(RowKey::Head(_)));
+        let has_row = || self.acted_on(view).is_some() || !self.acted_on_together(view).is_empty();
+        why.or_else(|| (action.is_of_row() && !is_on_head() && !has_row()).then(|| NOTHING_SELECTED.to_owned()))
     }
 
     /// What has the keyboard.
     pub(super) fn context(&self) -> Context {
         self.overlays.last().map_or(Context::Fleet, |overlay| overlay.context())
-    }
-
-    /// The keys worth showing now.
-    pub(super) fn hints(&self, view: &View<'_>) -> Vec<Hint> {
-        match self.overlays.last() {
-            Some(overlay) => overlay.hints(view),
-            None => self.fleet_hints(view),
-        }
     }
 
     /// Lays something over everything; it has the keyboard from now on.
@@ -252,52 +162,9 @@ impl Ui {
         self.has_opened = true;
     }
 
-    /// What does the same wherever it is asked for, and then what the table does.
-    fn perform_anywhere(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
-        if action.is_of_row() && self.overlays.iter().all(|overlay| overlay.kind().terminal.is_none()) {
-            self.cursor.stay();
-        }
-        match action {
-            Action::Help => self.open(Help::new(self.context(), &self.hints(view))),
-            Action::Quit => return vec![Request::Quit],
-            Action::Suspend => return vec![Request::Suspend],
-            Action::Reload => return vec![Request::Reload, Request::Redraw],
-            Action::Explain => match self.why_not(action, view).filter(|_| self.overlays.is_empty()) {
-                Some(why) => self.say(why, view),
-                None => return self.target().map(Request::Explain).into_iter().collect(),
-            },
-            Action::Copy => self.target().into_iter().for_each(|key| self.open(copying(key))),
-            Action::Jump => {
-                if let Some(why) = self.why_not(action, view) {
-                    self.say(why, view);
-                    return Vec::new();
-                }
-                let key = self.target();
-                key.iter().for_each(|key| self.memory.bells.mark_seen(key));
-                return key.map(Request::Jump).into_iter().collect();
-            }
-            Action::Close if !self.overlays.is_empty() => drop(self.overlays.pop()),
-            Action::NextWaiting | Action::PreviousWaiting if self.context() == Context::Drill => {
-                self.step_to_waiting(action == Action::NextWaiting, view);
-            }
-            // The table cannot be seen, and nobody should move in it or change it.
-            _ if self.is_table_hidden() && action.is_of_table() => {
-                self.say("that is done in the table".to_owned(), view)
-            }
-            _ => return self.perform_in_fleet(action, view),
-        }
-        Vec::new()
-    }
-
     /// Whether a whole view stands in place of the table and has the keyboard.
     fn is_table_hidden(&self) -> bool {
         self.overlays.last().is_some_and(|overlay| overlay.kind().place == OverlayPlace::Screen)
-    }
-
-    /// The terminal that an action is about: that of what lies on top, else the selected one.
-    pub(super) fn target(&self) -> Option<TerminalKey> {
-        let shown = self.overlays.iter().rev().find_map(|overlay| overlay.kind().terminal);
-        shown.or(self.cursor.key()).cloned()
     }
 
     fn key(&mut self, key: KeyEvent, view: &View<'_>) -> Vec<Request> {
@@ -427,67 +294,22 @@ impl Ui {
         }
         (false, requests)
     }
-
-    pub(super) fn mouse(&mut self, mouse: MouseEvent, view: &View<'_>) -> Vec<Request> {
-        let at = Position::new(mouse.column, mouse.row);
-        match mouse.kind {
-            MouseEventKind::Down(MouseButton::Left) => self.click(at, view),
-            MouseEventKind::ScrollDown => self.wheel(1, at, view),
-            MouseEventKind::ScrollUp => self.wheel(-1, at, view),
-            _ => Vec::new(),
-        }
-    }
-
-    fn click(&mut self, at: Position, view: &View<'_>) -> Vec<Request> {
-        self.cursor.begin_key();
-        if let Some((_, action)) = self.drawn.buttons.iter().find(|(place, _)| place.contains(at)) {
-            return self.perform(*action, view);
-        }
-        // A click beside a popup is one to be rid of it; whatever is there is not clicked through it.
-        let top = self.drawn.top;
-        if self.overlays.last().is_some_and(|overlay| overlay.kind().is_popup) && !top.is_empty() && !top.contains(at) {
-            return self.perform(Action::Close, view);
-        }
-        let (passed, requests) = self.with_top(view, |overlay, cx| overlay.click(at, cx));
-        if passed {
-            self.click_row(at, view);
-        }
-        requests
-    }
-
-    fn click_row(&mut self, at: Position, view: &View<'_>) {
-        let Some((_, key)) = self.drawn.rows.iter().find(|(place, _)| place.contains(at)).cloned() else { return };
-        let rows = self.rows(view);
-        if let Some(index) = rows.iter().position(|row| row.is(&key)) {
-            self.cursor.select(index, &rows, view.now);
-        }
-        if matches!(key, RowKey::Head(_)) {
-            return self.open_selected(view);
-        }
-        let again = self.last_click.take().is_some_and(|(last, at)| last == key && view.now.since(at) <= DOUBLE_CLICK);
-        if again {
-            self.open_selected(view);
-        } else {
-            self.last_click = Some((key, view.now));
-        }
-    }
-
-    fn wheel(&mut self, direction: isize, at: Position, view: &View<'_>) -> Vec<Request> {
-        let (passed, requests) = self.with_top(view, |overlay, cx| overlay.wheel(direction, at, cx));
-        // What is behind a popup stands still, also where the popup has nothing to scroll.
-        if passed && !self.overlays.last().is_some_and(|overlay| overlay.kind().is_popup) {
-            if self.drawn.log.contains(at) {
-                let step = direction * isize::try_from(WHEEL).unwrap_or(1);
-                let most = self.log.count(view).saturating_sub(1);
-                self.skipped = self.skipped.saturating_add_signed(step).min(most);
-            } else {
-                self.step(direction, view);
-            }
-        }
-        requests
-    }
 }
 
-fn finished_at(terminal: &Terminal) -> Timestamp {
-    terminal.state.last_turn.at.unwrap_or_default()
+fn group_of(action: Action) -> Option<&'static Group> {
+    GROUPS.iter().find(|group| group.actions.contains(&action))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_action_of_the_table_is_in_one_group() {
+        for action in Action::ALL {
+            let groups = GROUPS.iter().filter(|group| group.actions.contains(action)).count();
+            let is_of_table = action.is_of_row() || action.is_of_table();
+            assert!(groups == 1 || (groups == 0 && !is_of_table), "{action:?} is in {groups}");
+        }
+    }
 }

@@ -1,12 +1,9 @@
 //! The thread: it alone touches the store of what waits, and decides with what it knows of the agents.
 //!
-//! A message is sent by the process that has claimed it, which prolongs its claim for as long as it sends: however slow
-//! a server is, nobody else takes the message for abandoned. Only a process that stands still or dies lets its claim run
-//! out. What it attempted is settled then ([`Worker::settle`]) by the leader of the server and, unless its agent shows that
-//! nothing came, never sent again; a process that is stopped while it sends keeps its turn at the terminal, and is waited
-//! for.
+//! Only the leader of a server sends. What a process attempted that died then is settled by the next leader: it is never sent
+//! again by itself, and a process that is stopped while it sends keeps its turn at the terminal, and is waited for.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender as OrderSender};
@@ -16,21 +13,28 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 
-use super::{Claimed, FleetSnapshot, Outbox, OutboxOrder, OutboxSettings, WaitingTargets, producer};
+use super::{Attempt, FleetSnapshot, Outbox, OutboxOrder, OutboxSettings, WaitingTargets, producer};
 use crate::clock;
-use crate::delivery::trouble::DeliveryEvent;
-use crate::follow_up::{self, Fate, FollowUpRule, Posture};
-use crate::history::{Intents, Owner, Stopped};
+use crate::delivery::trouble::{DeliveryEvent, Troubles};
+use crate::follow_up::{self, FollowUpEvent, FollowUpRule, Posture, Wanted};
+use crate::history::{Intents, Reader, RecordFilter};
 use crate::ids::TerminalKey;
 use crate::operation::{Act, Operation, Outcome, Recipient, Refusal, When};
 use crate::private::HeldLock;
-use crate::record::{Intent, IntentId, IntentState, Trouble};
+use crate::record::{Body, Intent, IntentId, IntentState, Kind, Stored, Trouble};
+use crate::state::LEFT_UNWATCHED;
 use crate::time::{Span, Timestamp};
 
 /// How often the store is checked for messages that other processes queued or left behind.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How long this process has a message to itself unless it prolongs that, which it does for as long as it sends.
-const HOLD: Span = Span::from_secs(20);
+/// Messages about events that one agent gets within [`COUNTED`] at most; what else happens waits, and becomes one message.
+const MOST: u64 = 4;
+/// The time in which they are counted.
+const COUNTED: Span = Span::from_secs(60);
+/// How long what another process had begun is waited for: a tmux that it started may still deliver, and its outcome come late.
+const AFTERMATH: Span = Span::from_secs(3);
+/// Why it is not known whether something arrived that another process attempted.
+const DIED: &str = "its sender died";
 /// How long an agent that refused a message is left alone.
 const RESPITE: Span = Span::from_secs(2);
 /// How long the terminal of a prompt may take to be found.
@@ -46,19 +50,17 @@ pub(in crate::delivery) fn open(settings: &OutboxSettings, rules: &[FollowUpRule
     }
     let (orders, received) = mpsc::channel();
     let (wants, wanted) = watch::channel(WaitingTargets::new());
-    let worker = Worker::new(settings.clone(), rules.to_vec(), orders.clone(), wants, Handle::current())?;
+    let worker = Worker::new(settings.clone(), orders.clone(), wants, Handle::current())?;
     if let Err(error) = thread::Builder::new().name("outbox".to_owned()).spawn(move || worker.run(&received)) {
         settings.tell(DeliveryEvent::Trouble(format!("queued messages are not sent: {error}")));
         return None;
     }
-    Some(Outbox::new(orders, wanted))
+    Some(Outbox::new(rules, orders, wanted))
 }
 
 /// All messages that wait or are being sent.
 pub(super) struct Worker {
     path: PathBuf,
-    owner: Owner,
-    rules: Vec<FollowUpRule>,
     settings: OutboxSettings,
     orders: OrderSender<OutboxOrder>,
     wanted: watch::Sender<WaitingTargets>,
@@ -67,7 +69,11 @@ pub(super) struct Worker {
     /// The servers for which this process acts, by their words.
     leads: HashMap<String, HeldLock>,
     snapshot: FleetSnapshot,
-    /// Since when it is known that the sender of a message has died.
+    /// Servers that this process leads since a moment, and the rules: its predecessor may have left something unqueued.
+    catch_up: Vec<(String, Vec<FollowUpRule>)>,
+    /// Events that are still to be queued, in order.
+    events: Vec<Wanted>,
+    /// Since when a message is on its way that this process does not send.
     abandoned: HashMap<IntentId, Timestamp>,
     /// Messages being sent, until their outcome is recorded.
     sending: HashMap<IntentId, Sending>,
@@ -81,8 +87,8 @@ pub(super) struct Worker {
     leaving: Vec<oneshot::Sender<()>>,
     /// The problem last reported to the operator.
     troubled: Option<Trouble>,
-    /// Loops that were reported.
-    loops: HashSet<(String, String)>,
+    /// Agents that were told too much of within a minute.
+    limits: Troubles,
 }
 
 /// Something that is being sent.
@@ -95,15 +101,13 @@ impl Worker {
     /// `None` when no history is kept.
     pub(super) fn new(
         settings: OutboxSettings,
-        rules: Vec<FollowUpRule>,
         orders: OrderSender<OutboxOrder>,
         wanted: watch::Sender<WaitingTargets>,
         runtime: Handle,
     ) -> Option<Self> {
         Some(Self {
             path: settings.history.path()?.to_owned(),
-            owner: settings.history.owner()?.clone(),
-            rules,
+            limits: Troubles::new(settings.events.clone()),
             settings,
             orders,
             wanted,
@@ -111,6 +115,8 @@ impl Worker {
             intents: None,
             leads: HashMap::new(),
             snapshot: FleetSnapshot::default(),
+            catch_up: Vec::new(),
+            events: Vec::new(),
             abandoned: HashMap::new(),
             sending: HashMap::new(),
             missing: HashMap::new(),
@@ -118,7 +124,6 @@ impl Worker {
             respite: HashMap::new(),
             leaving: Vec::new(),
             troubled: None,
-            loops: HashSet::new(),
         })
     }
 
@@ -152,9 +157,12 @@ impl Worker {
     fn take(&mut self, order: OutboxOrder) {
         let now = clock::now();
         match order {
-            OutboxOrder::Rules(rules) => self.rules = rules,
-            OutboxOrder::Lead(server, Some(held)) => drop(self.leads.insert(server, held)),
-            OutboxOrder::Lead(server, None) => drop(self.leads.remove(&server)),
+            OutboxOrder::Queue(events) => self.events.extend(events),
+            OutboxOrder::Lead(server, Some(held), rules) => {
+                self.catch_up.push((server.clone(), rules));
+                self.leads.insert(server, held);
+            }
+            OutboxOrder::Lead(server, None, _) => drop(self.leads.remove(&server)),
             OutboxOrder::FleetSnapshot(snapshot) => self.snapshot = snapshot,
             OutboxOrder::MaySend { id, text, events, answer } => {
                 let to = self.sending.get(&id).map(|sending| sending.to.server.word());
@@ -176,14 +184,23 @@ impl Worker {
         self.leads.get(server).is_some_and(HeldLock::holds)
     }
 
-    /// Queues new events, whichever process saw them.
-    fn take_in(&mut self, now: Timestamp) -> Result<(), Trouble> {
-        let Some(intents) = &mut self.intents else { return Ok(()) };
-        for Stopped { source, to, why } in intents.take_in(&self.rules, now)? {
-            let text = format!("a loop of follow-ups was stopped: {to} is not told of {source}, because {why}");
-            if self.loops.insert((source, to)) {
-                self.settings.tell(DeliveryEvent::Trouble(text));
+    /// Queues events, and what the leader before has recorded lately. What cannot be written now is kept.
+    fn queue(&mut self, now: Timestamp) -> Result<(), Trouble> {
+        while let Some((server, rules)) = self.catch_up.last() {
+            if !rules.is_empty() {
+                let kinds = vec![Kind::Transition, Kind::TaskEvent];
+                let since = Some(now - follow_up::NEWS);
+                let mut recent =
+                    Reader::open(&self.path)?.records(&RecordFilter { since, kinds, ..Default::default() })?;
+                recent.retain(|record| record.key.as_ref().is_some_and(|key| key.server.word() == *server));
+                let events = recorded(&recent);
+                self.events.extend(events.iter().flat_map(|event| follow_up::wanted(rules, event)));
             }
+            self.catch_up.pop();
+        }
+        while let Some(wanted) = self.events.first().cloned() {
+            self.open(now)?.queue(&wanted, now)?;
+            self.events.remove(0);
         }
         Ok(())
     }
@@ -192,11 +209,10 @@ impl Worker {
     fn work(&mut self, now: Timestamp) -> Result<(), Trouble> {
         self.open(now)?;
         self.conclude(now)?;
-        self.hold(now)?;
+        self.queue(now)?;
         if !self.leads.values().any(HeldLock::holds) {
             return Ok(());
         }
-        self.take_in(now)?;
         self.expire(now)?;
         self.give_up(now)?;
         self.settle(now)?;
@@ -209,27 +225,25 @@ impl Worker {
     fn open(&mut self, now: Timestamp) -> Result<&mut Intents, Trouble> {
         match &mut self.intents {
             Some(intents) => Ok(intents),
-            none => Ok(none.insert(Intents::open(&self.path, self.owner.clone(), now)?)),
+            none => Ok(none.insert(Intents::open(&self.path, now)?)),
         }
     }
 
     /// Sends messages to agents that are ready.
     fn send(&mut self, now: Timestamp) -> Result<(), Trouble> {
-        for intent in self.open(now)?.pending(now)? {
+        for intent in self.open(now)?.pending()? {
             let Some(seen) = self.snapshot.target(&intent).cloned() else { continue };
             let key = seen.recipient.key.clone();
             let is_served = self.sending.values().any(|other| other.to == key);
             let rests = self.respite.get(&key).is_some_and(|until| now < *until);
-            if seen.target.posture != Posture::Ready
+            if seen.posture != Posture::Ready
                 || is_served
                 || rests
-                || !self.leads.get(&key.server.word()).is_some_and(HeldLock::holds)
-                || !self.open(now)?.claim(intent.id, now, HOLD)?
+                || !self.leads(&key.server.word())
+                || self.is_limited(&intent, now)?
             {
                 continue;
             }
-            // What joined before the claim is a part of it.
-            let Some(intent) = self.open(now)?.get(intent.id)? else { continue };
             let text = match (&intent.recipient, &intent.text) {
                 (Some(_), Some(text)) => text.clone(),
                 _ => follow_up::message(intent.id.0, &intent.events),
@@ -240,11 +254,24 @@ impl Worker {
         Ok(())
     }
 
+    /// Whether an agent was told of so much lately that it is told nothing more for now: agents that are told of each other
+    /// would go on for ever.
+    fn is_limited(&mut self, intent: &Intent, now: Timestamp) -> Result<bool, Trouble> {
+        let to = &intent.target;
+        let is_limited = intent.recipient.is_none() && self.open(now)?.told_since(to, now - COUNTED)? >= MOST;
+        let subject = format!("follow-ups to {to} wait");
+        match is_limited {
+            true => self.limits.tell(&subject, &format!("it was told {MOST} times within a minute")),
+            false => self.limits.passed(&subject),
+        }
+        Ok(is_limited)
+    }
+
     /// Sends a message in a task of its own, which asks the thread right before the first byte, and reports the outcome
     /// to it.
     fn perform(&self, intent: &Intent, to: Recipient, text: String, now: Timestamp) {
         let (id, orders, sender) = (intent.id, self.orders.clone(), self.settings.sender.clone());
-        let gate = Claimed { orders: orders.clone(), id, text: text.clone(), events: intent.events.len() };
+        let gate = Attempt { orders: orders.clone(), id, text: text.clone(), events: intent.events.len() };
         let operation =
             Operation { at: now, producer: producer(intent), to, act: Act::Prompt { text, when: When::Ready } };
         self.runtime.spawn(async move {
@@ -277,7 +304,7 @@ impl Worker {
     ) -> Result<(), Trouble> {
         match outcome {
             Outcome::Accepted(how) => {
-                self.open(now)?.conclude(intent.id, IntentState::Sent, how.as_deref(), now)?;
+                self.open(now)?.finish(intent.id, IntentState::Sent, how.as_deref(), now)?;
                 if intent.recipient.is_none() {
                     self.settings.tell(DeliveryEvent::FollowUp(format!(
                         "{} was told: {}",
@@ -288,23 +315,21 @@ impl Worker {
             }
             // What may stand in a prompt or have gone out is never sent again on a guess.
             Outcome::NotTaken { why } | Outcome::Unverified { why } => {
-                self.open(now)?.conclude(intent.id, IntentState::Unknown, Some(&why), now)?;
+                self.open(now)?.finish(intent.id, IntentState::Unknown, Some(&why), now)?;
                 let unclear = unclear(intent, &why);
                 self.settings.tell(match intent.recipient {
                     Some(_) => DeliveryEvent::Unclear(unclear),
                     None => DeliveryEvent::Trouble(unclear),
                 });
             }
-            // A prompt that was taken back meanwhile stays that, and what nobody could send before its claim ran out waits on.
+            // A prompt that was taken back meanwhile stays that.
             Outcome::Refused(refusal)
                 if intent.recipient.is_some() && !refusal.may_pass() && refusal != Refusal::Withdrawn =>
             {
-                self.open(now)?.conclude(intent.id, IntentState::Failed, Some(&refusal.to_string()), now)?;
+                self.open(now)?.finish(intent.id, IntentState::Failed, Some(&refusal.to_string()), now)?;
             }
             Outcome::Refused(refusal) => {
-                let intents = self.open(now)?;
-                intents.retract(intent.id)?;
-                intents.release(intent.id)?;
+                self.open(now)?.retract(intent.id)?;
                 if refusal != Refusal::Withdrawn {
                     self.respite.insert(to, now + RESPITE);
                 }
@@ -313,41 +338,22 @@ impl Worker {
         Ok(())
     }
 
-    /// Prolongs the claims of what is being sent, long before they run out.
-    fn hold(&mut self, now: Timestamp) -> Result<(), Trouble> {
-        let Some(intents) = &mut self.intents else { return Ok(()) };
-        let soon = now + Span::from_millis(HOLD.as_millis() / 2);
-        for (id, Sending { intent, .. }) in &mut self.sending {
-            if intent.claimed_until.is_none_or(|until| until < soon) && intents.claim(*id, now, HOLD)? {
-                intent.claimed_until = Some(now + HOLD);
-            }
-        }
-        Ok(())
-    }
-
-    /// Expires messages for agents that did not come back.
+    /// Ends messages whose time is up while their agents are not there.
     fn expire(&mut self, now: Timestamp) -> Result<(), Trouble> {
-        let Some(intents) = &mut self.intents else { return Ok(()) };
-        // A message is kept as long as its agent is there, however long that works.
-        for intent in intents.pending(now)? {
-            let keep = self.rules.iter().find(|rule| rule.to == intent.target).map(|rule| rule.keep);
-            let there = self.snapshot.target(&intent).is_some_and(|seen| seen.target.posture != Posture::Gone);
-            if let Some(keep) = keep.filter(|_| there)
-                && intent.expires.is_some_and(|expires| expires < now + Span::from_millis(keep.as_millis() / 2))
-            {
-                intents.prolong(intent.id, now + keep)?;
+        for intent in self.open(now)?.pending()? {
+            let is_up = intent.expires.is_some_and(|expires| expires <= now);
+            let is_there = self.snapshot.target(&intent).is_some_and(|seen| seen.posture != Posture::Gone);
+            if is_up && !is_there && !self.sending.contains_key(&intent.id) && self.open(now)?.expire(intent.id, now)? {
+                let text = format!("{} was not there to be told: {}", intent.target, intent.message_text());
+                self.settings.tell(DeliveryEvent::Trouble(text));
             }
-        }
-        for intent in intents.expire(now)? {
-            let text = format!("{} was not there to be told: {}", intent.target, intent.message_text());
-            self.settings.tell(DeliveryEvent::Trouble(text));
         }
         Ok(())
     }
 
     /// Gives up prompts whose agents have ended; a first poll may not find every agent yet.
     fn give_up(&mut self, now: Timestamp) -> Result<(), Trouble> {
-        let pending = self.open(now)?.pending(now)?;
+        let pending = self.open(now)?.pending()?;
         for prompt in &pending {
             if self.sending.contains_key(&prompt.id) {
                 continue;
@@ -357,14 +363,13 @@ impl Worker {
                 continue;
             };
             let has_ended = match self.snapshot.target(prompt) {
-                Some(seen) => seen.target.posture == Posture::Gone,
+                Some(seen) => seen.posture == Posture::Gone,
                 None => now.since(*self.missing.entry(prompt.id).or_insert(now)) >= IS_FOUND,
             };
             if has_ended && self.leads(&key.server.word()) {
-                let intents = self.open(now)?;
-                if intents.claim(prompt.id, now, HOLD)? {
-                    intents.finish(prompt.id, IntentState::Failed, Some("the agent has ended"), now)?;
-                    self.keep_unsent(prompt, "the agent has ended", now);
+                let why = "the agent has ended";
+                if self.open(now)?.finish(prompt.id, IntentState::Failed, Some(why), now)? {
+                    self.keep_unsent(prompt, why, now);
                 }
             }
         }
@@ -372,47 +377,34 @@ impl Worker {
         Ok(())
     }
 
-    /// Finds the outcome of messages whose senders died.
+    /// Finds the outcome of messages that another process began to send and left: what it recorded, or else the operator is
+    /// asked.
     fn settle(&mut self, now: Timestamp) -> Result<(), Trouble> {
-        let mut found = self.open(now)?.abandoned(now)?;
-        // After standing still, this process knows best what became of what it sends itself.
+        let mut found = self.open(now)?.attempted()?;
         found.retain(|intent| !self.sending.contains_key(&intent.id));
         self.abandoned.retain(|id, _| found.iter().any(|intent| intent.id == *id));
         for intent in found {
             let since = *self.abandoned.entry(intent.id).or_insert(now);
-            let attempted = intent.attempted_at.unwrap_or(intent.created);
-            let recorded = self.open(now)?.outcome_by(&producer(&intent).to_string(), attempted)?;
-            let target = self.snapshot.target(&intent).map(|seen| &seen.target);
-            // What a process attempted that stands still may yet arrive.
-            let key = self.snapshot.target(&intent).map(|seen| &seen.recipient.key);
-            if key.is_some_and(|key| !self.leads(&key.server.word()) || self.settings.sender.is_taken(key)) {
-                self.abandoned.insert(intent.id, now);
-                continue;
-            }
-            let kept = intent.expires.is_none_or(|expires| expires > now);
-            let fate = match follow_up::fate(number_of(&intent), recorded.as_deref(), target, now.since(since)) {
-                // Its agent may come back, and what it shows then tells.
-                Fate::Unclear(_) if target.is_none() && kept => Fate::Wait,
-                fate => fate,
+            let key = self.snapshot.target(&intent).map(|seen| &seen.recipient.key).or(intent.recipient.as_ref());
+            let is_on_its_way = match key {
+                // What a process attempted that stands still may yet arrive.
+                Some(key) => !self.leads(&key.server.word()) || self.settings.sender.is_taken(key),
+                // Its agent may be on another process's server, or come back.
+                None => intent.expires.is_some_and(|expires| expires > now),
             };
-            if fate == Fate::Wait || !self.open(now)?.claim(intent.id, now, HOLD)? {
-                continue;
-            }
-            match fate {
-                Fate::Arrived => {
-                    let intents = self.open(now)?;
-                    intents.finish(intent.id, IntentState::Sent, Some("found on its agent's screen"), now)?;
+            if is_on_its_way {
+                self.abandoned.insert(intent.id, now);
+            } else if now.since(since) >= AFTERMATH {
+                let attempted = intent.attempted_at.unwrap_or(intent.created);
+                let intents = self.open(now)?;
+                match intents.outcome_by(&producer(&intent).to_string(), attempted)?.as_deref() {
+                    Some("accepted") => drop(intents.finish(intent.id, IntentState::Sent, None, now)?),
+                    Some("refused") => drop(intents.retract(intent.id)?),
+                    _ => {
+                        intents.finish(intent.id, IntentState::Unknown, Some(DIED), now)?;
+                        self.settings.tell(DeliveryEvent::Trouble(unclear(&intent, DIED)));
+                    }
                 }
-                Fate::NotSent => {
-                    let intents = self.open(now)?;
-                    intents.retract(intent.id)?;
-                    intents.release(intent.id)?;
-                }
-                Fate::Unclear(why) => {
-                    self.open(now)?.finish(intent.id, IntentState::Unknown, Some(why), now)?;
-                    self.settings.tell(DeliveryEvent::Trouble(unclear(&intent, why)));
-                }
-                Fate::Wait => {}
             }
         }
         Ok(())
@@ -443,14 +435,33 @@ impl Worker {
     }
 }
 
+/// What is to be told of records, oldest first. Of dialogs it is not known whether they stood for a moment.
+fn recorded(records: &[Stored]) -> Vec<FollowUpEvent> {
+    let ended = |record: &Stored| record.body.agent().and_then(|state| state.last_turn.at);
+    let is_taken_back = |key: &TerminalKey, at: Timestamp| {
+        records.iter().any(|other| {
+            other.key.as_ref() == Some(key) && other.at > at && ended(other).is_none_or(|ended| ended < at)
+        })
+    };
+    let event = |record: &Stored| {
+        let key = record.key.as_ref()?;
+        match &record.body {
+            Body::TaskEvent(task) => {
+                Some(FollowUpEvent::of_task(key, &record.name, record.at, &task.happening, &task.state))
+            }
+            Body::Transition(transition) if transition.transition.note.as_deref() == Some(LEFT_UNWATCHED) => {
+                Some(FollowUpEvent::of_lost(key, &record.name, record.at))
+            }
+            body => FollowUpEvent::of_end(key, body.agent()?)
+                .filter(|event| event.at == record.at && !is_taken_back(key, event.at)),
+        }
+    };
+    records.iter().filter_map(event).collect()
+}
+
 fn unclear(intent: &Intent, why: &str) -> String {
     let what_it_got = if intent.recipient.is_some() { "got the prompt" } else { "been told" };
     format!("{} may or may not have {what_it_got}, look there ({why}): {}", intent.target, intent.message_text())
-}
-
-/// The number by which a message is found on its agent's screen; a prompt has none.
-fn number_of(intent: &Intent) -> Option<i64> {
-    intent.recipient.is_none().then_some(intent.id.0)
 }
 
 #[cfg(test)]

@@ -278,7 +278,7 @@ fn in_a_file_that_takes_the_place_of_another_everything_is_new() {
 }
 
 fn queue_for(path: &Path, target: &str) {
-    let mut intents = Intents::open(path, Owner::named("theirs"), at(0)).unwrap();
+    let mut intents = Intents::open(path, at(0)).unwrap();
     queue(&mut intents, target, target, Span::from_secs(60));
 }
 

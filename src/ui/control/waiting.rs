@@ -1,11 +1,23 @@
 //! Going through the terminals that wait, or, if none does, through those that need attention.
 
+use super::group::Group;
 use crate::fleet::View;
-use crate::ui::{Action, Context, Item, TableRow, Topic, Ui};
+use crate::ui::{Action, Context, Item, Request, TableRow, Topic, Ui};
+
+pub(super) const GROUP: Group = Group { actions: &[Action::NextWaiting, Action::PreviousWaiting], why_not, perform };
+
+fn why_not(ui: &Ui, _: Action, view: &View<'_>) -> Option<String> {
+    ui.memory.arrangement.queue(view).is_empty().then(|| ui.why_none_waits(view))
+}
+
+fn perform(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
+    ui.step_to_waiting(action == Action::NextWaiting, view);
+    Vec::new()
+}
 
 impl Ui {
     /// From a dialog it goes on to what the next terminal waits for, and from the view of a terminal to that of the next.
-    pub(super) fn step_to_waiting(&mut self, forward: bool, view: &View<'_>) {
+    fn step_to_waiting(&mut self, forward: bool, view: &View<'_>) {
         let context = self.context();
         let is_in_view = matches!(context, Context::Dialog | Context::Drill);
         if let Some(item) = self.selected(view).filter(|_| is_in_view) {
@@ -46,7 +58,7 @@ impl Ui {
     }
 
     /// Why there is no next terminal to go to.
-    pub(super) fn why_none_waits(&self, view: &View<'_>) -> String {
+    fn why_none_waits(&self, view: &View<'_>) -> String {
         let arrangement = &self.memory.arrangement;
         if !arrangement.queue(view).is_empty() {
             return "nothing else needs you".to_owned();

@@ -48,6 +48,7 @@ const MODULES: &[(&str, u8)] = &[
     ("owner", 2),
     ("delivery", 2),
     ("engine", 2),
+    ("serve", 3),
     ("demo", 3),
     ("app", 3),
     ("cli", 3),
@@ -213,6 +214,9 @@ fn a_breach_of_each_rule_is_found() {
     assert_eq!(faults("poll.rs", "Command::new(\"sh\")"), ["poll.rs: poll starts a shell"]);
     assert_eq!(faults("poll.rs", "use tmux_interface::Tmux;"), ["poll.rs: only tmux may name tmux_interface"]);
 
+    assert_eq!(faults("cli/serve.rs", "use crate::serve::Serving;"), none);
+    assert_eq!(faults("app.rs", "use crate::serve::Serving;"), ["app.rs: only cli/serve.rs may name serve"]);
+
     let files = [
         ("ui/table.rs", "use crate::config::Rules;"),
         ("config.rs", "use crate::tmux::Key;"),
@@ -289,6 +293,10 @@ impl Source {
             let allowed = imported == module || MODULES[..order].iter().any(|(name, _)| *name == imported);
             if !allowed {
                 faults.push(format!("{module} imports {imported}, which is not below it"));
+            }
+            // What the faces share is below them, and the command line only starts this one.
+            if imported == "serve" && module != "serve" && self.name != "cli/serve.rs" {
+                faults.push("only cli/serve.rs may name serve".to_owned());
             }
         }
         let forbidden = forbidden_to(order);

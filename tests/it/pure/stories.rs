@@ -480,6 +480,7 @@ impl Kept {
             screen,
             watched_until: self.watched_until,
             unbroken_until: self.unbroken_until,
+            prompted: false,
             seen: self.seen,
         })
     }

@@ -228,6 +228,7 @@ impl Watch {
             screen: None,
             watched_until: self.polled_at,
             unbroken_until: self.polled_at,
+            prompted: false,
             seen: !self.before.unseen,
         };
         let temporal = Temporal { cautious: self.cautious, ..self.profile.temporal() };

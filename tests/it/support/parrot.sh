@@ -4,6 +4,7 @@
 #   instead opens a dialog that asks once more when it is refused
 #   menu    opens a dialog in which a mark is moved with the arrows
 #   trust   opens a dialog that does not hear numbers
+#   start   opens a dialog as an agent does that starts, and is busy after it
 #   chain   opens a dialog, and when that is answered the same one again
 #   tick    opens a dialog in which options are ticked and handed in, and reviewed then
 #   type    opens a dialog with a row to type in
@@ -13,6 +14,7 @@
 #   twice   takes the next prompt with the second Enter only
 #   deaf    never takes a prompt again
 #   nap N   works for so many seconds
+#   undo    works, and takes the prompt back as if it had never been sent
 #   exit    ends
 #   leave   opens a dialog of which one option ends it, and leaves it on the screen
 #   clock   draws a clock into the first row from then on
@@ -68,6 +70,12 @@ while IFS= read -r -e -p '❯ ' line; do
             printf 'Allow this?\n> 1. Trust\n  2. Back\n'
             while IFS= read -r -s -n 1 answer && [ "$answer" ]; do :; done
             printf '\033[3A\033[J● trusted\n' ;;
+        start)
+            printf 'Allow the start?\n> 1. Yes\n  2. No\n'
+            IFS= read -r -s -n 1 answer
+            printf '\033[3A\033[Jworking\n'
+            sleep 0.4
+            printf '\033[1A\033[J● started\n' ;;
         chain)
             for n in first second; do
                 printf 'Allow this?\n> 1. Yes\n  2. No\n'
@@ -131,6 +139,7 @@ while IFS= read -r -e -p '❯ ' line; do
             echo "working"
             sleep "${line#nap }"
             printf '\033[1A\033[J● heard %s\n' "$line" ;;
+        undo) echo "working"; sleep 1; printf '\033[3A\033[J' ;;
         clock) { i=0; while printf '\0337\033[1;1H%s ticks\033[K\0338' "$((i++))"; do sleep 0.03; done; } & ;;
         exit) exit ;;
         leave)

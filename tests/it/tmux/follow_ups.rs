@@ -8,7 +8,7 @@ use crate::support::copy_shell;
 use crate::support::private_tmux::{PrivateTmux, wait_or_tell, wait_until};
 use fleetwatch::clock::now;
 use fleetwatch::follow_up::{MessageEvent, Wanted};
-use fleetwatch::history::{Intents, Owner, Reader, RecordFilter, StoredTerminal};
+use fleetwatch::history::{Intents, Reader, RecordFilter, StoredTerminal};
 use fleetwatch::record::{IntentId, IntentState, Kind, Stored};
 use fleetwatch::state::Phase;
 use fleetwatch::time::{Span, Timestamp};
@@ -138,14 +138,13 @@ fn wanted(to: &str, key: &str, text: &str, keep: Span) -> Wanted {
 impl Aviary {
     fn intents(&self) -> Intents {
         let path = self.directory.path().join("state/fleetwatch/history.db");
-        Intents::open(&path, Owner::named("test"), now()).unwrap()
+        Intents::open(&path, now()).unwrap()
     }
 
     /// A message to `lead` of which nobody knows whether it arrived.
     fn unclear(&self, text: &str) -> IntentId {
         let (mut intents, now) = (self.intents(), now());
         let id = intents.queue(&wanted("lead", text, text, Span::from_secs(3600)), now).unwrap();
-        assert!(intents.claim(id, now, Span::from_secs(20)).unwrap());
         assert!(intents.attempt(id, text, 1, now).unwrap());
         assert!(intents.finish(id, IntentState::Unknown, Some("its sender died"), now).unwrap());
         id
@@ -160,8 +159,7 @@ impl Aviary {
 
     /// Events that wait to be reported.
     fn waiting(&self) -> usize {
-        let now = now();
-        self.intents().pending(now).unwrap().iter().map(|intent| intent.events.len()).sum()
+        self.intents().pending().unwrap().iter().map(|intent| intent.events.len()).sum()
     }
 
     /// Checks something again and again for so many seconds.
@@ -298,14 +296,15 @@ fn a_message_waits_for_an_agent_that_is_gone_and_survives_a_crash() {
 }
 
 #[test]
-fn agents_that_are_told_of_each_other_do_not_go_on_for_ever() {
+fn agents_that_are_told_of_each_other_are_told_a_few_times_a_minute() {
     let mut aviary = Aviary::new(EACH_OTHER);
     aviary.watch();
+    let begun = Instant::now();
     aviary.tell("birds", "nap 3.5");
-    wait_until("lead to be told", || aviary.reported().len() == 1);
-    wait_until("the loop to be reported", || aviary.warnings().contains("a loop of follow-ups was stopped"));
-    assert_eq!(aviary.reported().len(), 1);
-    assert!(!aviary.transcript("birds").contains(TAG), "birds is not told of what it caused");
+    let warned = || aviary.warnings().matches("wait: it was told 4 times within a minute").count();
+    wait_until("the operator to be told", || warned() > 0);
+    aviary.throughout(3, || assert!(aviary.reported().len() <= 4 || begun.elapsed() > Duration::from_secs(60)));
+    assert_eq!(warned(), 1, "{}", aviary.warnings());
 }
 
 /// Kills the watcher again and again, at random moments on a message's way. What a process has seen to begin, or has queued,
@@ -360,7 +359,7 @@ fn no_message_is_lost_or_sent_twice_whenever_fleetwatch_dies() {
     let all = || owed.iter().all(|round| is_reported(*round));
     while aviary.open() > 0 || !all() {
         assert!(
-            start.elapsed() < Duration::from_secs(60),
+            start.elapsed() < Duration::from_secs(150),
             "something is lost or still open: {}",
             aviary.account(&owed)
         );
@@ -504,7 +503,7 @@ fn watch_prints_what_becomes_of_each_message() {
     let mut aviary = Aviary::new(FINISHED);
     aviary.watch_with(&["--json", "name:lead"]);
     aviary.tell("birds", "nap 3.5");
-    wait_until("lead to be told", || aviary.reported().len() == 1);
+    wait_or_tell("lead to be told", || aviary.reported().len() == 1, || aviary.all());
     wait_until("both lines", || aviary.follow_up_lines().len() == 2);
     let lines = aviary.follow_up_lines();
     assert_eq!((&lines[0]["outcome"], &lines[1]["outcome"]), (&"queued".into(), &"sent".into()), "{lines:?}");
@@ -580,31 +579,25 @@ fn what_could_not_be_delivered_in_time_is_reported() {
 }
 
 #[test]
-fn what_a_process_had_begun_that_was_killed_is_settled_soon() {
+fn what_a_process_had_begun_that_was_killed_is_for_the_operator_to_decide() {
     let mut aviary = Aviary::new(FINISHED);
     aviary.watch();
-    let claimed = || aviary.intents().open_matters().unwrap().iter().any(|intent| intent.owner.is_some());
-    // A message is on its way for so short a time that one may be missed.
-    let mut earlier = 0;
-    loop {
-        aviary.tell("birds", "nap 3.5");
-        let mut caught = false;
-        wait_until("the message to be on its way", || {
-            caught = claimed();
-            caught || aviary.records().len() > earlier
-        });
-        if caught {
-            break;
-        }
-        earlier += 1;
-        assert!(earlier < 6, "no message was ever seen on its way");
-    }
+    aviary.tell("birds", "nap 3.5");
+    wait_until("lead to be told", || aviary.reported().len() == 1 && aviary.open() == 0);
     aviary.crash();
-    let start = Instant::now();
+    // As it stands in the file when the process ends between its bytes and their outcome.
+    let (mut intents, now) = (aviary.intents(), now());
+    let id = intents.queue(&wanted("lead", "e", "birds has finished: e", Span::from_secs(3600)), now).unwrap();
+    assert!(intents.attempt(id, "text", 1, now).unwrap());
     aviary.watch();
-    wait_until("the message to be settled", || aviary.records().len() == earlier + 1);
-    assert!(start.elapsed() < Duration::from_secs(18), "its claim would have held for 20 s: {:?}", start.elapsed());
-    assert!(aviary.reported().len() <= earlier + 1);
+    wait_until("the operator to be asked", || {
+        aviary
+            .warnings()
+            .contains("lead may or may not have been told, look there (its sender died): birds has finished: e")
+    });
+    let listed: Value = serde_json::from_slice(&aviary.fleetwatch(&["queue", "--json"]).stdout).unwrap();
+    assert_eq!((&listed[0]["intent"], &listed[0]["outcome"]), (&id.0.into(), &"unknown".into()));
+    assert_eq!(aviary.reported().len(), 1, "it is not sent again by itself");
 }
 
 #[test]
@@ -656,17 +649,4 @@ to = \"lead\"
     aviary.crash();
     aviary.watch();
     aviary.throughout(7, || assert_eq!((aviary.reported_events().len(), aviary.open()), (3, 0)));
-}
-
-#[test]
-fn a_loop_is_stopped_although_fleetwatch_dies_in_it() {
-    let mut aviary = Aviary::new(EACH_OTHER);
-    aviary.watch();
-    aviary.tell("birds", "nap 3.5");
-    wait_until("lead to be told", || aviary.records().len() == 1);
-    aviary.crash();
-    aviary.watch();
-    wait_until("the loop to be reported", || aviary.warnings().contains("a loop of follow-ups was stopped"));
-    aviary.throughout(2, || assert!(!aviary.transcript("birds").contains(TAG), "birds is not told of what it caused"));
-    assert_eq!(aviary.reported().len(), 1);
 }

@@ -305,6 +305,27 @@ fn a_dialog_that_is_asked_again_while_nobody_watches_has_not_the_age_of_the_last
 }
 
 #[test]
+fn a_turn_that_was_sent_and_taken_back_while_nobody_watches_leaves_the_last_result_and_no_exact_age() {
+    let cage = Cage::new();
+    let watch = Watch::start(&cage, &[]);
+    watch.wait_for("the parrot", |line| line["state"]["turn"]["phase"] == "ready");
+    assert_eq!(cage.run(&["send", "main", "polly"]), "accepted\n");
+    let ended = watch.wait_for("its answer", |line| is_success(line, "explicit_input"));
+    // tmux tells in whole seconds when something was printed.
+    std::thread::sleep(Duration::from_secs(3));
+    signal("TERM", watch.child.id());
+    watch.lines.iter().for_each(drop);
+    assert_eq!(cage.run(&["send", "main", "undo"]), "accepted\n");
+    wait_until("the prompt was taken back", || !cage.tmux.screen("main:").contains("undo"));
+    // So long it takes until a prompt is no longer awaited.
+    std::thread::sleep(Duration::from_secs(6));
+    let listed: Value = serde_json::from_str(&cage.run(&["list", "--json"])).unwrap();
+    let state = &listed[0];
+    assert_eq!(state["last_turn"]["at"], ended["state"]["last_turn"]["at"], "{state:#}");
+    assert_eq!((&state["turn"]["phase"], &state["turn"]["since_exact"]), (&"ready".into(), &false.into()), "{state:#}");
+}
+
+#[test]
 fn what_is_sent_by_one_process_is_an_explicit_input_in_the_other_and_both_are_history() {
     let cage = Cage::new();
     let watch = Watch::start(&cage, &[]);

@@ -300,6 +300,12 @@ async fn a_marked_option_is_taken_by_enter_and_the_next_dialog_gets_no_key() {
     let taken = Outcome::Accepted(Some("ready for a prompt".to_owned()));
     assert_eq!(cage.choose(&cage.dialog().await, "1").await, taken);
     cage.wait_for("● trusted");
+    // What an agent does when it starts is not the work of a turn.
+    assert_eq!(cage.send("start").await, Outcome::Accepted(None));
+    cage.wait_for("2. No");
+    let outcome = cage.choose(&cage.dialog().await, "1").await;
+    assert!(outcome == taken || outcome == Outcome::Accepted(None), "{outcome:?}");
+    cage.wait_for("● started");
     for option in ["1", "2"] {
         assert_eq!(cage.send("chain").await, Outcome::Accepted(None));
         cage.wait_for("2. No");

@@ -9,14 +9,13 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
 use crate::delivery::outbox::Seen;
-use crate::follow_up::{MessageEvent, Target, Wanted};
+use crate::follow_up::{MessageEvent, Wanted};
 use crate::history::History;
 use crate::ids::{PaneId, ServerId, TerminalKey};
 use crate::operation::Recipient;
 use crate::profile::ProfileSet;
 use crate::record::IntentState;
 use crate::sender::Sender;
-use crate::state::Tri;
 use crate::tmux;
 
 fn at(seconds: i64) -> Timestamp {
@@ -47,20 +46,19 @@ impl World {
         });
         let settings = OutboxSettings { history, sender, events: tell };
         let (orders, handle) = (mpsc::channel().0, runtime.handle().clone());
-        let mut worker = Worker::new(settings, Vec::new(), orders, Default::default(), handle).unwrap();
-        worker.owner = Owner::named("ours");
+        let mut worker = Worker::new(settings, orders, Default::default(), handle).unwrap();
         worker.leads.insert(ServerId::default().word(), HeldLock::ALWAYS);
         let key = TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 1, instance: Default::default() };
         let recipient = Recipient::new(key, "lead".to_owned());
-        let target = Target::new(Posture::Ready, Tri::No, "nothing", true);
-        worker.snapshot.targets.push(Seen { target, renamed_from: None, place: None, recipient: recipient.clone() });
-        let mut other = Intents::open(&path, Owner::named("other"), at(0)).unwrap();
+        let posture = Posture::Ready;
+        worker.snapshot.targets.push(Seen { posture, renamed_from: None, place: None, recipient: recipient.clone() });
+        let mut other = Intents::open(&path, at(0)).unwrap();
         let (to, key, keep) = ("lead".to_owned(), "event".to_owned(), Span::from_secs(3600));
         let body = MessageEvent { text: "it is done".to_owned(), ..MessageEvent::default() };
         other.queue(&Wanted { to, key, body, keep }, at(0)).unwrap();
         let intents = worker.open(at(0)).unwrap();
-        let id = intents.pending(at(0)).unwrap()[0].id;
-        assert!(intents.claim(id, at(0), HOLD).unwrap() && intents.attempt(id, "text", 1, at(0)).unwrap());
+        let id = intents.pending().unwrap()[0].id;
+        assert!(intents.attempt(id, "text", 1, at(0)).unwrap());
         let intent = intents.get(id).unwrap().unwrap();
         worker.sending.insert(id, Sending { intent, to: recipient.key });
         Self { _directory: directory, _runtime: runtime, worker, other, reported, id }
@@ -76,12 +74,11 @@ impl World {
 }
 
 #[test]
-fn a_message_on_its_way_is_nobody_elses_however_long_that_takes() {
+fn a_message_on_its_way_is_settled_by_nobody_however_long_that_takes() {
     let mut world = World::sending();
     for seconds in (0..300).step_by(5) {
         world.worker.work(at(seconds)).unwrap();
         assert_eq!(world.state(), IntentState::Attempted, "after {seconds} s");
-        assert_eq!(world.other.abandoned(at(seconds)).unwrap(), [], "after {seconds} s");
     }
     world.worker.outcomes.push((world.id, Outcome::Accepted(None)));
     world.worker.work(at(300)).unwrap();
@@ -90,26 +87,59 @@ fn a_message_on_its_way_is_nobody_elses_however_long_that_takes() {
 }
 
 #[test]
-fn who_stood_still_does_not_take_its_own_message_for_abandoned() {
+fn what_another_process_left_is_for_the_operator_to_decide_after_a_moment() {
     let mut world = World::sending();
-    // Neither at the first poll nor after a long time.
-    for seconds in [100, 101, 110, 200] {
-        world.worker.settle(at(seconds)).unwrap();
-        assert_eq!(world.state(), IntentState::Attempted);
-    }
+    world.worker.sending.clear();
+    world.worker.work(at(10)).unwrap();
+    world.worker.work(at(12)).unwrap();
+    assert_eq!(world.state(), IntentState::Attempted, "its outcome may come yet");
+    world.worker.leads.clear();
+    world.worker.settle(at(20)).unwrap();
+    assert_eq!(world.state(), IntentState::Attempted, "it is for the leader of the server");
+    world.worker.leads.insert(ServerId::default().word(), HeldLock::ALWAYS);
+    world.worker.settle(at(30)).unwrap();
+    assert_eq!(world.state(), IntentState::Unknown);
+    let asked = world.reported.try_recv().unwrap();
+    assert!(
+        matches!(&asked, DeliveryEvent::Trouble(text) if text.contains("look there (its sender died)")),
+        "{asked:?}"
+    );
 }
 
 #[test]
-fn what_another_process_took_for_not_sent_is_not_sent_again() {
+fn a_message_whose_agent_nobody_sees_is_waited_for_as_long_as_it_is_kept() {
     let mut world = World::sending();
-    let World { other, id, .. } = &mut world;
-    assert!(other.claim(*id, at(60), HOLD).unwrap(), "its sender stood still");
-    assert!(other.retract(*id).unwrap() && other.release(*id).unwrap());
-    assert!(other.claim(*id, at(61), HOLD).unwrap());
+    world.worker.sending.clear();
+    world.worker.snapshot.targets.clear();
+    for seconds in [0, 10, 3599] {
+        world.worker.work(at(seconds)).unwrap();
+        assert_eq!(world.state(), IntentState::Attempted, "after {seconds} s: another process may send it");
+    }
+    world.worker.work(at(3603)).unwrap();
+    assert_eq!(world.state(), IntentState::Unknown);
+}
+
+#[test]
+fn an_agent_is_told_a_few_times_a_minute_and_the_rest_at_once() {
+    let mut world = World::sending();
     world.worker.outcomes.push((world.id, Outcome::Accepted(None)));
+    world.worker.work(at(0)).unwrap();
+    let wanted = |nth: u64| {
+        let body = MessageEvent { text: format!("event {nth}"), ..MessageEvent::default() };
+        Wanted { to: "lead".to_owned(), key: nth.to_string(), body, keep: Span::from_secs(3600) }
+    };
+    for nth in 1..MOST {
+        let id = world.other.queue(&wanted(nth), at(1)).unwrap();
+        assert!(world.other.attempt(id, "text", 1, at(1)).unwrap());
+        assert!(world.other.finish(id, IntentState::Sent, None, at(1)).unwrap());
+    }
+    world.worker.take(OutboxOrder::Queue((10..13).map(wanted).collect()));
+    world.worker.work(at(2)).unwrap();
+    assert!(world.worker.sending.is_empty());
+    let _enter = world._runtime.enter();
     world.worker.work(at(62)).unwrap();
-    assert_eq!(world.state(), IntentState::Sent);
-    assert!(!world.other.attempt(world.id, "text", 1, at(63)).unwrap());
+    let sent: Vec<usize> = world.worker.sending.values().map(|sending| sending.intent.events.len()).collect();
+    assert_eq!(sent, [3], "as one message");
 }
 
 #[test]

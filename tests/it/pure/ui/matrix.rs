@@ -349,8 +349,6 @@ pub fn open_messages(ui: &mut Ui, _fleet: &mut SampleFleet) {
         created: NOW - Span::from_secs(60 * u64::from(20 - number)),
         expires: None,
         state,
-        owner: None,
-        claimed_until: None,
         attempted_at: None,
         text: None,
         detail: detail.map(str::to_owned),

@@ -2,7 +2,7 @@
 
 use fleetwatch::clock::now;
 use fleetwatch::follow_up::{MessageEvent, Wanted};
-use fleetwatch::history::{Intents, Owner};
+use fleetwatch::history::Intents;
 use fleetwatch::record::{IntentId, IntentState};
 use fleetwatch::time::Span;
 
@@ -12,12 +12,11 @@ use crate::support::private_tmux::wait_until;
 /// A message to `birds` of which nobody knows whether it arrived.
 fn unclear(world: &World, text: &str) -> IntentId {
     let path = world.directory.path().join("state/fleetwatch/history.db");
-    let mut intents = Intents::open(&path, Owner::named("test"), now()).unwrap();
+    let mut intents = Intents::open(&path, now()).unwrap();
     let (source, event) = ("crows".to_owned(), "finished".to_owned());
     let body = MessageEvent { source, event, text: text.to_owned(), ..MessageEvent::default() };
     let (to, key, keep) = ("birds".to_owned(), text.to_owned(), Span::from_secs(3600));
     let id = intents.queue(&Wanted { to, key, body, keep }, now()).unwrap();
-    assert!(intents.claim(id, now(), Span::from_secs(20)).unwrap());
     assert!(intents.attempt(id, text, 1, now()).unwrap());
     assert!(intents.finish(id, IntentState::Unknown, Some("its sender died"), now()).unwrap());
     id

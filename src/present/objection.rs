@@ -1,0 +1,22 @@
+//! Why something cannot be as it was asked for, and what to do about it.
+
+use std::fmt::Display;
+
+/// What is wrong, and how it is right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct Objection {
+    pub what: String,
+    pub hint: Option<String>,
+}
+
+impl Objection {
+    pub fn new(what: impl Display, hint: impl Display) -> Self {
+        Self { what: what.to_string(), hint: Some(hint.to_string()) }
+    }
+
+    /// One about which nothing can be done.
+    pub fn bare(what: impl Display) -> Self {
+        Self { what: what.to_string(), hint: None }
+    }
+}

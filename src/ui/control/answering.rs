@@ -1,0 +1,72 @@
+//! Opening what a row offers: the dialog of an agent, which is never answered by opening it, the composer, a line for the answer
+//! to a task that asks or else its keyboard, or what happened to any other task.
+
+use super::group::Group;
+use crate::fleet::View;
+use crate::state::TaskStatus;
+use crate::ui::answer::TaskAnswer;
+use crate::ui::composer::Composer;
+use crate::ui::dialog::{DialogBox, SeveralDialogs};
+use crate::ui::raw::Raw;
+use crate::ui::{Action, Item, Request, RowKey, Ui};
+
+pub(super) const GROUP: Group =
+    Group { actions: &[Action::Open, Action::AllowOnce, Action::Refuse, Action::RefuseWhy], why_not, perform };
+
+fn why_not(ui: &Ui, action: Action, view: &View<'_>) -> Option<String> {
+    if !ui.marked_that_wait(view).is_empty() {
+        return None;
+    }
+    match (action, ui.acted_on(view)?) {
+        (Action::Open, Item::Terminal(terminal)) if !terminal.state.waits() => Composer::refused(terminal),
+        (Action::Open, _) => None,
+        (_, Item::Terminal(terminal)) if terminal.state.waits() => None,
+        (_, item @ Item::Task(_)) if item.status().needs_operator() => Some(ui.why_no_agent(item)),
+        (_, item) => Some(format!("{} is not asking anything", item.id())),
+    }
+}
+
+fn perform(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
+    match (action, &ui.marked_that_wait(view)[..]) {
+        (Action::Open, []) => ui.open_selected(view),
+        (Action::Open, [one]) => ui.open(DialogBox::new(one, ui.cursor.slipped())),
+        (Action::Open, marked) => ui.open(SeveralDialogs::new(marked)),
+        (_, []) => ui.open_dialog(action, view),
+        (_, [one]) => ui.open(DialogBox::meaning(one, action, None)),
+        (_, marked) => ui.open(SeveralDialogs::meaning(marked, action)),
+    }
+    Vec::new()
+}
+
+impl Ui {
+    /// Opens what the selected row offers.
+    pub(super) fn open_selected(&mut self, view: &View<'_>) {
+        if let Some(RowKey::Head(group)) = self.cursor.row().cloned() {
+            return self.toggle_fold(&group, view);
+        }
+        match self.selected(view) {
+            Some(Item::Task(task)) if task.status == TaskStatus::WaitingInput => {
+                return match TaskAnswer::to(task) {
+                    Some(line) => self.open(line),
+                    None => self.open(Raw::answering(task)),
+                };
+            }
+            Some(Item::Task(task)) => return self.open_history(&task.key, view),
+            _ => {}
+        }
+        let Some(terminal) = self.cursor.terminal(view) else { return };
+        if terminal.state.waits() {
+            self.open(DialogBox::new(terminal, self.cursor.slipped()));
+        } else {
+            self.compose(view);
+        }
+    }
+
+    /// Opens the dialog of a terminal with what the operator means to answer; it is sent from there.
+    fn open_dialog(&mut self, meant: Action, view: &View<'_>) {
+        let Some(Item::Terminal(terminal)) = self.acted_on(view) else { return };
+        let mut dialog = DialogBox::meaning(terminal, meant, self.cursor.slipped());
+        dialog.offer_draft(&self.memory);
+        self.open(dialog);
+    }
+}
