@@ -6,7 +6,7 @@ use ratatui::prelude::{Buffer, Rect};
 use super::question::Pause;
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, Item, LineInput, Overlay, OverlayContext, OverlayEvent, OverlayKind,
-    OverlayPlace, Pen, Topic, find_live_task, frame, preview, text,
+    OverlayPlace, Topic, blank, field, find_live_task, frame, line, preview, span, text,
 };
 use crate::fleet::{TerminalKey, View};
 use crate::operation::{Act, Key, Privacy, Recipient, UnknownKey};
@@ -140,27 +140,20 @@ impl Overlay for TaskAnswer {
         let above = Rect { height: inner.height.saturating_sub(rows), ..inner };
         preview::draw(canvas, buffer, above, item);
         let below = Rect { y: above.bottom(), height: inner.height - above.height, ..inner };
-        for (row, line) in (0..below.height).zip(&asked) {
-            Pen::new(buffer, below, row).text(line, canvas.theme.style(Status::Question));
-        }
+        line::draw_all(buffer, below, asked.iter().map(|line| span(line, canvas.theme.style(Status::Question))));
         let last = below.height.saturating_sub(1);
-        let mut pen = Pen::new(buffer, below, last.saturating_sub(1));
-        pen.text("answer: ", parts.key);
-        let room = usize::from(pen.room());
-        match self.is_secret() {
-            true => LineInput::new(&"*".repeat(self.line.text().chars().count())).draw(canvas, &mut pen, room),
-            false => self.line.draw(canvas, &mut pen, room),
-        }
+        let hidden = self.is_secret().then(|| LineInput::new(&"*".repeat(self.line.text().chars().count())));
+        let answer = hidden.as_ref().unwrap_or(&self.line).behind(canvas, below, span("answer: ", parts.key));
+        line::draw(buffer, line::row(below, last.saturating_sub(1)), answer);
         let raw = canvas.keymap.key_for(Context::Fleet, Action::Raw).unwrap_or_default();
         let close = canvas.keymap.key_for(Context::Answer, Action::Close).unwrap_or_default();
         let sends = match self.stage {
             LineStage::Typing => format!("sends: {}", self.sends()),
             LineStage::Sending | LineStage::Sent(_) => format!("sending {} …", self.sends()),
         };
-        let mut pen = Pen::new(buffer, below, last);
-        let other = format!("single keys: {close}, then {raw}");
-        let room = usize::from(pen.room()).saturating_sub(text::width(&other) + 3);
-        pen.field(&sends, room, parts.text).skip(3).text(&other, parts.quiet);
+        let other = span(format!("single keys: {close}, then {raw}"), parts.quiet);
+        let room = usize::from(below.width).saturating_sub(other.width() + 3);
+        line::draw(buffer, line::row(below, last), vec![field(sends, room, parts.text), blank(3), other]);
         HitMap::at(frame::around(inner))
     }
 

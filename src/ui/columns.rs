@@ -1,9 +1,12 @@
 //! The list in which the operator chooses the columns: the table behind it follows at once.
 
-use ratatui::prelude::{Buffer, Position, Rect, Style};
+use ratatui::prelude::{Buffer, Position, Rect};
+use ratatui::widgets::StatefulWidget;
 
+use super::kit::scroll::rows_of;
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayKind, Pen, Viewport, frame, text,
+    Action, Canvas, Context, Flow, Hint, HitMap, List, Overlay, OverlayContext, OverlayKind, Viewport, field, frame,
+    line, right, span, text,
 };
 use crate::fleet::View;
 use crate::present::columns::{COLUMNS, ChosenColumns, SERVER};
@@ -26,10 +29,6 @@ pub struct ColumnList {
 }
 
 impl ColumnList {
-    fn step(&mut self, by: isize) {
-        self.at = self.at.saturating_add_signed(by).min(COLUMNS.len());
-    }
-
     fn tick(&mut self, cx: &mut OverlayContext<'_, '_>) {
         let columns = &mut cx.memory.arrangement.columns;
         if self.at == COLUMNS.len() {
@@ -72,23 +71,11 @@ impl Overlay for ColumnList {
         self.place = inner;
         let said = arrangement.columns.at(self.at).map_or("", |(column, _)| column.about);
         let said = text::wrapped(said, usize::from(inner.width), usize::from(about));
-        for (row, said) in (inner.height..).zip(&said) {
-            Pen::new(buffer, whole, row).text(said, parts.quiet);
-        }
-        let page = usize::from(inner.height);
-        self.view.fit(page, count);
-        self.view.reveal(self.at..self.at + 1);
-        let first = self.view.first();
-        for (row, nth) in (0..inner.height).zip(first..count) {
-            let is_selected = nth == self.at;
-            let base = if is_selected { parts.selected } else { Style::default() };
-            let line = Rect { y: inner.y + row, height: 1, ..inner };
-            buffer.set_style(line, base);
-            let mut pen = Pen::new(buffer, line, 0);
-            pen.text(if is_selected { "› " } else { "  " }, base.patch(parts.title));
+        let below = Rect { y: inner.bottom(), height: about, ..inner };
+        line::draw_all(buffer, below, said.iter().map(|said| span(said, parts.quiet)));
+        let entry = |nth: usize, room: usize| {
             let Some((column, is_shown)) = arrangement.columns.at(nth) else {
-                pen.text(RESTORE, base.patch(parts.text));
-                continue;
+                return vec![span(RESTORE, parts.text)];
             };
             let note = match column.stays() {
                 true => "always",
@@ -96,21 +83,22 @@ impl Overlay for ColumnList {
                 false if column.title == SERVER && view.servers.len() < 2 => "one server",
                 false => "no room",
             };
-            let style = base.patch(if is_shown { parts.text } else { parts.quiet });
-            pen.text(if is_shown { "[x] " } else { "[ ] " }, style).field(column.title, widest, style);
-            let room = usize::from(pen.room());
-            pen.right(&text::cut(note, room), room, base.patch(parts.quiet));
-        }
-        frame::draw_extent(canvas, buffer, whole, first, page, count);
+            let style = if is_shown { parts.text } else { parts.quiet };
+            let title = field(column.title, widest, style);
+            let room = room.saturating_sub(widest + 4);
+            vec![span(if is_shown { "[x] " } else { "[ ] " }, style), title, right(note, room, parts.quiet)]
+        };
+        List { parts, count, at: self.at, entry }.render(inner, buffer, &mut self.view);
+        frame::draw_extent(canvas, buffer, whole, self.view.first(), self.view.page(), count);
         HitMap::at(frame::around(whole))
     }
 
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if let Some(rows) = rows_of(action, usize::from(self.place.height)) {
+            self.at = self.at.saturating_add_signed(rows).min(COLUMNS.len());
+            return Flow::Stay;
+        }
         match action {
-            Action::Up => self.step(-1),
-            Action::Down => self.step(1),
-            Action::First => self.at = 0,
-            Action::Last => self.at = COLUMNS.len(),
             Action::FocusLeft => self.at = cx.memory.arrangement.columns.shift(self.at, -1),
             Action::FocusRight => self.at = cx.memory.arrangement.columns.shift(self.at, 1),
             Action::Tick => self.tick(cx),

@@ -4,7 +4,7 @@ mod broadcast;
 mod recall;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::prelude::{Buffer, Position, Rect, Style};
+use ratatui::prelude::{Buffer, Line, Position, Rect, Style};
 use ratatui::widgets::Widget;
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 
@@ -13,7 +13,7 @@ use super::overlay::OverlayReply;
 use super::picker::Picker;
 use super::{
     Action, Buttons, Canvas, Context, Flow, Hint, HitMap, Item, Overlay, OverlayContext, OverlayEvent, OverlayKind,
-    OverlayPlace, Pen, Request, StyledLine, Topic, find, frame, layout, preview, text, times,
+    OverlayPlace, Request, Topic, blank, find, frame, layout, line, preview, span, text, times,
 };
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Operation, Recipient, When};
@@ -281,38 +281,32 @@ impl Composer {
             Recipients::One(key) => key,
             Recipients::Several(keys) => {
                 let title = format!("prompt to {}", text::counted(keys.len(), "terminal"));
-                return frame::titled(canvas, buffer, area, &[(title.as_str(), parts.title)]);
+                return frame::titled(canvas, buffer, area, vec![span(title, parts.title)]);
             }
         };
         let Some(terminal) = find(view, key) else {
-            let gone = canvas.theme.style(Status::Gone);
-            return frame::titled(canvas, buffer, area, &[("prompt", parts.title), ("the terminal is gone", gone)]);
+            let gone = span("the terminal is gone", canvas.theme.style(Status::Gone));
+            return frame::titled(canvas, buffer, area, vec![span("prompt", parts.title), gone]);
         };
         let state = &terminal.state;
-        let agent = Item::from(terminal).agent();
         let status = Status::of(state);
-        let (word, state_style) = (status.word(), canvas.theme.style(status));
-        let target = format!("prompt to {}", state.terminal.id);
-        let mut title =
-            vec![(target.as_str(), parts.title), (agent.as_str(), parts.quiet), (word.as_ref(), state_style)];
-        let kept = format!("draft from {}", written(self.kept_at, canvas));
+        let mut title = vec![span(format!("prompt to {}", state.terminal.id), parts.title)];
         if self.is_kept {
-            title.insert(1, (kept.as_str(), canvas.theme.style(Status::Stalled)));
+            let kept = format!("draft from {}", written(self.kept_at, canvas));
+            title.push(span(kept, canvas.theme.style(Status::Stalled)));
         }
-        frame::titled(canvas, buffer, area, &title)
+        title.push(span(Item::from(terminal).agent(), parts.quiet));
+        title.push(span(status.word(), canvas.theme.style(status)));
+        frame::titled(canvas, buffer, area, title)
     }
 
     /// What becomes of that draft with the next key, and where another one is.
-    fn draft_lines(&self, canvas: &Canvas<'_>) -> [StyledLine; 2] {
+    fn draft_lines(&self, canvas: &Canvas<'_>) -> [Option<Line<'static>>; 2] {
         let parts = &canvas.theme.parts;
-        let quiet = |text: &str| (text.to_owned(), parts.quiet);
-        let key = |key: &str| (key.to_owned(), parts.key);
-        let edits = vec![quiet("what you type replaces the draft; "), key("→"), quiet(" edits it")];
-        let back = vec![key("↑"), quiet(" brings the draft back")];
-        [
-            if self.is_selected { edits } else { Vec::new() },
-            if self.recall.begins_with_draft() { back } else { Vec::new() },
-        ]
+        let quiet = |text| span(text, parts.quiet);
+        let edits = vec![quiet("what you type replaces the draft; "), span("→", parts.key), quiet(" edits it")];
+        let back = vec![span("↑", parts.key), quiet(" brings the draft back")];
+        [self.is_selected.then(|| edits.into()), self.recall.begins_with_draft().then(|| back.into())]
     }
 
     /// Draws the keys that the footer has no room for, as long as the text keeps enough.
@@ -326,26 +320,31 @@ impl Composer {
     }
 
     /// Why the prompt would not be sent now, and what becomes of it instead.
-    fn hindrance_line(&self, canvas: &Canvas<'_>, key: &TerminalKey, view: &View<'_>) -> StyledLine {
+    fn hindrance_line(&self, canvas: &Canvas<'_>, key: &TerminalKey, view: &View<'_>) -> Option<Line<'static>> {
         let parts = &canvas.theme.parts;
         // Without a terminal the title says so already.
-        let Some((terminal, hindrance)) = find(view, key).zip(hindrance(view, key)) else { return Vec::new() };
-        let mut line = vec![(hindrance.to_string(), canvas.theme.style(Status::of(&terminal.state)))];
+        let (terminal, hindrance) = find(view, key).zip(hindrance(view, key))?;
+        let mut line = Line::from(span(hindrance.to_string(), canvas.theme.style(Status::of(&terminal.state))));
         let queue = canvas.keymap.key_for(Context::Composer, Action::Answer).filter(|_| hindrance.may_pass());
         match (queue, self.cannot_wait) {
-            (Some(_), Some(cannot_wait)) => line.push((format!("   {cannot_wait}"), canvas.theme.style(Status::Error))),
-            (Some(queue), None) => line
-                .extend([(format!("   {queue}"), parts.key), (" queues it until it is ready".to_owned(), parts.quiet)]),
+            (Some(_), Some(cannot_wait)) => {
+                line += span(format!("   {cannot_wait}"), canvas.theme.style(Status::Error));
+            }
+            (Some(queue), None) => {
+                line.extend([
+                    span(format!("   {queue}"), parts.key),
+                    span(" queues it until it is ready", parts.quiet),
+                ]);
+            }
             (None, _) => {}
         }
-        line
+        Some(line)
     }
 
     /// What the agent takes the text as, where that is no plain prompt.
-    fn taken_line(&self, canvas: &Canvas<'_>, key: &TerminalKey, view: &View<'_>) -> StyledLine {
-        let taken = find(view, key).and_then(|terminal| terminal.input.taken(&self.prompt()));
-        let style = canvas.theme.style(Status::Approval);
-        taken.map(|taken| (format!("would be taken {taken}"), style)).into_iter().collect()
+    fn taken_line(&self, canvas: &Canvas<'_>, key: &TerminalKey, view: &View<'_>) -> Option<Line<'static>> {
+        let taken = find(view, key)?.input.taken(&self.prompt())?;
+        Some(span(format!("would be taken {taken}"), canvas.theme.style(Status::Approval)).into())
     }
 
     fn draw_text(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
@@ -400,12 +399,15 @@ impl Overlay for Composer {
             }
         }
         let mut inner = self.draw_title(canvas, buffer, write, view);
-        if let Some(key) = self.to.one() {
-            inner.height -= draw_below(buffer, inner, &self.hindrance_line(canvas, key, view));
-            inner.height -= draw_below(buffer, inner, &self.taken_line(canvas, key, view));
-        }
-        for line in self.draft_lines(canvas) {
-            inner.height -= draw_below(buffer, inner, &line);
+        let of_one =
+            self.to.one().map(|key| [self.hindrance_line(canvas, key, view), self.taken_line(canvas, key, view)]);
+        // From the last row upwards, as long as there is another one for the text.
+        for line in of_one.into_iter().flatten().chain(self.draft_lines(canvas)).flatten() {
+            if inner.height > 1 {
+                inner.height -= 1;
+                let last = Rect { y: inner.bottom(), height: 1, ..inner };
+                line::draw(buffer, last, std::iter::once(blank(1)).chain(line).collect::<Line<'_>>());
+            }
         }
         let buttons = self.draw_hints(canvas, buffer, inner, view);
         inner.height -= u16::from(!buttons.is_empty());
@@ -531,14 +533,4 @@ fn text_area(text: &str) -> TextArea<'static> {
     area.move_cursor(CursorMove::Bottom);
     area.move_cursor(CursorMove::End);
     area
-}
-
-/// Draws a line into the last row, if there is another one for the text. Returns the rows that this took.
-fn draw_below(buffer: &mut Buffer, area: Rect, line: &StyledLine) -> u16 {
-    if line.is_empty() || area.height <= 1 {
-        return 0;
-    }
-    let last = Rect { y: area.bottom() - 1, height: 1, ..area };
-    Pen::new(buffer, last, 0).skip(1).line(line);
-    1
 }

@@ -364,8 +364,8 @@ impl Overlay for DialogBox {
             Action::Up => return self.step(-1),
             Action::Down => return self.step(1),
             Action::Tick if self.shown.as_ref().is_some_and(|shown| shown.dialog.can_tick()) => self.tick(),
-            Action::Tick => return self.question.perform(Action::PageDown),
-            _ => return self.question.perform(action),
+            Action::Tick => return Flow::read(self.question.view(), Action::PageDown),
+            _ => return Flow::read(self.question.view(), action),
         }
         Flow::Stay
     }

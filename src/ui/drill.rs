@@ -12,13 +12,14 @@ mod subject;
 mod texts;
 
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::prelude::{Buffer, Position, Rect};
+use ratatui::prelude::{Buffer, Line, Position, Rect};
 
 use super::composer::Composer;
+use super::kit::scroll::rows_of;
 use super::search::SearchableText;
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, OverlayPlace, Pen,
-    Viewport, frame, layout, preview, reading, text, times,
+    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, OverlayPlace,
+    Viewport, blank, frame, layout, line, preview, reading, span, text, times,
 };
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::record::question::Answer;
@@ -139,26 +140,15 @@ impl Drill {
         }
     }
 
-    /// Moves through time, or in the text that has the focus.
-    fn step(&mut self, by: isize) {
+    /// Moves through time, or in the text that has the focus. Returns whether the action says so.
+    fn step(&mut self, action: Action) -> bool {
+        let rows = rows_of(action, self.drawn.page);
         match self.text() {
-            Some(text) => text.step(by),
-            None => self.select(self.index().saturating_add_signed(by)),
-        }
-    }
-
-    fn page(&mut self, pages: isize) {
-        let rows = isize::try_from(self.drawn.page.max(2) - 1).unwrap_or(1);
-        match self.text() {
-            Some(text) => text.turn(pages),
-            None => self.step(rows * pages),
-        }
-    }
-
-    fn go_to(&mut self, end: bool) {
-        match self.text() {
-            Some(text) => text.go_to(end),
-            None => self.select(if end { usize::MAX } else { 0 }),
+            Some(text) => text.perform(action),
+            None => {
+                rows.into_iter().for_each(|rows| self.select(self.index().saturating_add_signed(rows)));
+                rows.is_some()
+            }
         }
     }
 
@@ -183,7 +173,7 @@ impl Drill {
     }
 
     /// Searches in the text, and shows the part with the hit.
-    fn search(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn search(&mut self, action: Action) -> Flow {
         let is_step = matches!(action, Action::NextMatch | Action::PreviousMatch);
         if action == Action::Filter || (is_step && self.searched().has_search()) {
             if self.side == Side::Diff {
@@ -193,7 +183,7 @@ impl Drill {
                 self.transcript.unfold();
             }
         }
-        self.searched_mut().perform(action, cx)
+        if self.searched_mut().perform(action) { Flow::Stay } else { Flow::Pass }
     }
 
     fn draw_all(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
@@ -232,7 +222,8 @@ impl Drill {
         let parts = &canvas.theme.parts;
         let title = if self.focus == Focus::List { parts.title } else { parts.quiet };
         let count = format!("{} of {}", self.index(), self.steps.listed().len());
-        let inner = frame::titled(canvas, buffer, area, &[("what happened", title), (&count, parts.quiet)]);
+        let title = vec![span("what happened", title), span(count, parts.quiet)];
+        let inner = frame::titled(canvas, buffer, area, title);
         self.drawn.list_place = area;
         self.draw_entries(canvas, buffer, inner);
     }
@@ -242,9 +233,7 @@ impl Drill {
         let inner = Rect { y: area.y + 1, height: area.height - 1, ..area };
         self.drawn.side_place = inner;
         let quiet = canvas.theme.parts.quiet;
-        let say = |buffer: &mut Buffer, text: &str| {
-            Pen::new(buffer, inner, 0).skip(1).text(text, quiet);
-        };
+        let say = |buffer: &mut Buffer, text: &str| line::draw(buffer, inner, vec![blank(1), span(text, quiet)]);
         match self.side {
             Side::Screen => match self.shot(view) {
                 Shot::Screen(shown) if shown.is_blank() => say(buffer, "the screen was blank"),
@@ -277,8 +266,7 @@ impl Drill {
     /// place what a search has found.
     fn draw_tabs(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
         let parts = &canvas.theme.parts;
-        let mut pen = Pen::new(buffer, area, 0);
-        pen.text("─ ", parts.rule);
+        let mut line = Line::from(span("─ ", parts.rule));
         for side in Side::ALL {
             let chosen = side == self.side;
             let style = match (chosen, self.focus()) {
@@ -286,11 +274,13 @@ impl Drill {
                 (true, Focus::List) => parts.title,
                 (false, _) => parts.quiet,
             };
-            let start = pen.column();
             // The brackets say it without a style.
             let word = if chosen { format!("[{}]", side.title()) } else { format!(" {} ", side.title()) };
-            pen.text(&word, style);
-            self.drawn.tabs.push((Rect { x: start, width: pen.column() - start, height: 1, ..area }, side));
+            let [before, cells] =
+                [line::width(&line), text::width(&word)].map(|cells| u16::try_from(cells).unwrap_or(0));
+            let place = Rect { x: area.x + before, width: cells, height: 1, ..area };
+            self.drawn.tabs.push((place.intersection(area), side));
+            line += span(word, style);
         }
         let time = match (self.side, self.step_selected()) {
             (Side::Diff | Side::Facts, _) | (_, None) if self.here => "now".to_owned(),
@@ -302,9 +292,9 @@ impl Drill {
         let found = found.or_else(|| self.diff.place().filter(|_| self.side == Side::Diff));
         let recorded = self.side == Side::Transcript && self.transcript.is_recorded;
         let message = found.unwrap_or(if recorded { format!("{time}, by its record") } else { time });
-        let room = usize::from(pen.room()).saturating_sub(2);
-        pen.text(" ", parts.rule).text(&text::cut(&message, room), parts.quiet).text(" ", parts.rule);
-        pen.rule("─", parts.rule);
+        let message = text::cut(&message, line::room(area, &line).saturating_sub(2));
+        line.extend([span(" ", parts.rule), span(message, parts.quiet)]);
+        frame::ruled(canvas, buffer, area, line);
     }
 }
 
@@ -375,15 +365,10 @@ impl Overlay for Drill {
                 }
             }
             Action::Filter | Action::NextMatch | Action::PreviousMatch | Action::Confirm => {
-                return self.search(action, cx);
+                return self.search(action);
             }
-            Action::Close if self.searched().is_typing() => return self.search(action, cx),
-            Action::Down => self.step(1),
-            Action::Up => self.step(-1),
-            Action::PageDown => self.page(1),
-            Action::PageUp => self.page(-1),
-            Action::First => self.go_to(false),
-            Action::Last => self.go_to(true),
+            Action::Close if self.searched().is_typing() => return self.search(action),
+            _ if self.step(action) => {}
             Action::NextView => self.turn(),
             Action::FocusLeft if self.is_all_diff() => (self.side, self.focus) = (Side::Screen, Focus::List),
             Action::FocusLeft => self.focus = Focus::List,
@@ -415,7 +400,7 @@ impl Overlay for Drill {
     }
 
     fn paste(&mut self, text: &str, _cx: &mut OverlayContext<'_, '_>) -> Flow {
-        self.searched_mut().type_in(|line| line.paste(text))
+        if self.searched_mut().type_in(|line| line.paste(text)) { Flow::Stay } else { Flow::Pass }
     }
 
     fn click(&mut self, at: Position, _cx: &mut OverlayContext<'_, '_>) -> Flow {

@@ -1,11 +1,11 @@
 //! The line in which the filter is typed: the table follows each key.
 
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::prelude::{Buffer, Position, Rect};
+use ratatui::prelude::{Buffer, Line, Position, Rect};
 
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, LineInput, Overlay, OverlayContext, OverlayKind, OverlayPlace, Pen,
-    text,
+    Action, Canvas, Context, Flow, Hint, HitMap, LineInput, Overlay, OverlayContext, OverlayKind, OverlayPlace, blank,
+    field, line, span, text,
 };
 use crate::fleet::View;
 use crate::present::filter::{Filter, completed};
@@ -46,15 +46,13 @@ impl Overlay for FilterBar {
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
         let parts = &canvas.theme.parts;
         let note = canvas.memory.arrangement.filter_note(view);
-        let mut pen = Pen::new(buffer, area, 0);
-        pen.skip(1).text("/ ", parts.key);
-        let room = usize::from(pen.room());
+        let mut line = Line::from(vec![blank(1), span("/ ", parts.key)]);
+        let room = line::room(area, &line);
         // What does not fit beside what is typed is cut.
         let typed = (self.line.cells() + 1).clamp(16.min(room), room);
-        self.line.draw(canvas, &mut pen, typed);
-        pen.skip(2).text(&note, parts.quiet);
-        let rest = usize::from(pen.room());
-        pen.field("", rest, parts.quiet);
+        line.extend(self.line.spans(canvas, typed));
+        line.extend([blank(2), span(note, parts.quiet)]);
+        line::draw(buffer, area, line);
         let doubt = canvas.memory.arrangement.filter_doubt(view).map(|doubt| doubt.hint());
         if let Some(hint) = Some(self.offered.join("  ")).filter(|offered| !offered.is_empty()).or(doubt) {
             let below = Rect { y: area.y + 1, height: buffer.area.bottom().saturating_sub(area.y + 2), ..area };
@@ -114,7 +112,5 @@ impl Overlay for FilterBar {
 fn draw_below(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, text: &str) {
     let (cells, style) = (usize::from(area.width.saturating_sub(2)), canvas.theme.parts.text);
     let lines = text::wrapped(text, cells, usize::from(area.height));
-    for (row, line) in (0..).zip(&lines) {
-        Pen::new(buffer, area, row).field("", 1, style).field(line, cells + 1, style);
-    }
+    line::draw_all(buffer, area, lines.iter().map(|line| vec![blank(1), field(line, cells + 1, style)]));
 }

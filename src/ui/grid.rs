@@ -2,12 +2,14 @@
 
 use std::collections::HashSet;
 
-use ratatui::prelude::{Buffer, Modifier, Rect, Style};
+use ratatui::prelude::{Buffer, Constraint, Layout, Line, Modifier, Rect, Style};
+use ratatui::symbols::border;
+use ratatui::widgets::{Block, Borders, Widget};
 
 use super::order::HOLD;
 use super::signs;
 use super::table::TableHits;
-use super::{Canvas, Item, Pen, TableRow, Viewport, preview, table, times};
+use super::{Canvas, Item, TableRow, Viewport, blank, line, preview, span, table, times};
 use crate::fleet::TerminalKey;
 use crate::status::Status;
 use crate::time::Timestamp;
@@ -129,11 +131,10 @@ pub fn draw(
     let page = columns * lines;
     let mut drawn = TableHits { rows: Vec::new(), first, page, columns };
     let items = rows.iter().enumerate().filter_map(|(index, row)| Some((index, row, row.item()?)));
-    for (index, row, item) in items.skip(first).take(page) {
-        let (line, column) = ((index - first) / columns, (index - first) % columns);
-        let (x, width) = part(area.width, column, columns);
-        let (y, height) = part(area.height, line, lines);
-        let place = Rect { x: area.x + x, y: area.y + y, width, height };
+    let of_lines = Layout::vertical(vec![Constraint::Fill(1); lines]).split(area);
+    let of_line = Layout::horizontal(vec![Constraint::Fill(1); columns]);
+    let places = of_lines.iter().flat_map(|line| of_line.split(*line).to_vec());
+    for ((index, row, item), place) in items.skip(first).take(page).zip(places) {
         draw_tile(canvas, buffer, place, item, index == selected);
         drawn.rows.push((place, row.key()));
     }
@@ -150,50 +151,35 @@ pub fn neighbour(from: usize, (columns, count): (usize, usize), right: isize, do
     isize::try_from(to).ok()?.checked_sub_unsigned(from)
 }
 
-/// Where one of several equal parts begins, and how large it is; what does not divide goes to the first ones.
-fn part(all: u16, nth: usize, of: usize) -> (u16, u16) {
-    let (nth, of) = (u16::try_from(nth).unwrap_or(0), u16::try_from(of).unwrap_or(1).max(1));
-    let (size, rest) = (all / of, all % of);
-    (nth * size + nth.min(rest), size + u16::from(nth < rest))
-}
-
 /// A line with the name, the state, its age and what the terminal asks or does; below it, behind a bar, its screen.
 fn draw_tile(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Item<'_>, is_selected: bool) {
     let (parts, flags, status) = (&canvas.theme.parts, &canvas.memory.arrangement.flags, item.status());
-    let base = if is_selected { parts.selected } else { Style::default() };
     let is_muted = flags.is_muted(item);
-    let style = |style: Style| base.patch(if is_muted { parts.quiet } else { style });
-    let line = Rect { height: 1, ..area };
-    buffer.set_style(line, base);
-    let mut pen = Pen::new(buffer, line, 0);
+    let style = |style: Style| if is_muted { parts.quiet } else { style };
     let own = style(canvas.theme.style(status));
-    pen.text(if is_selected { "›" } else { "─" }, base.patch(if is_selected { parts.title } else { parts.rule }));
-    pen.text(if table::has_bar(item, flags) { "▌" } else { " " }, own);
-    for mark in table::marks(item, flags) {
-        pen.text(mark, base.patch(parts.key));
-    }
-    pen.text(canvas.glyph(item.status()), own).text(" ", base);
     let bold = if status.needs_operator() || is_selected { Modifier::BOLD } else { Modifier::empty() };
-    pen.text(item.id(), style(parts.title).add_modifier(bold)).text("  ", base);
-    pen.text(&format!("{} {}", status.word(), times::lasting(item.since(), canvas.now)), own).text("  ", base);
-    if flags.is_drafted(item) {
-        pen.text(signs::DRAFTED, base.patch(parts.key)).text("  ", base);
-    }
-    if let Some(waiting) = canvas.memory.queued.get(item.key()) {
-        pen.text(&format!("queued {}", waiting.len()), style(canvas.theme.style(Status::Working))).text("  ", base);
-    }
-    if let Some(stale) = preview::staleness(canvas, item) {
-        pen.text(&stale, style(canvas.theme.style(Status::Unknown))).text("  ", base);
-    }
+    let lasting = format!("{} {}", status.word(), times::lasting(item.since(), canvas.now));
+    let drafted = flags.is_drafted(item).then(|| span(signs::DRAFTED, parts.key));
+    let queued = canvas.memory.queued.get(item.key()).map(|waiting| format!("queued {}", waiting.len()));
+    let queued = queued.map(|queued| span(queued, style(canvas.theme.style(Status::Working))));
+    let stale = preview::staleness(canvas, item);
+    let stale = stale.map(|stale| span(stale, style(canvas.theme.style(Status::Unknown))));
+    let mut title = Line::from(vec![if is_selected { span("›", parts.title) } else { span("─", parts.rule) }]);
+    title += span(if table::has_bar(item, flags) { "▌" } else { " " }, own);
+    title.extend(table::marks(item, flags).map(|mark| span(mark, parts.key)));
+    title.extend([span(canvas.glyph(status), own), blank(1)]);
+    title.extend([span(item.id(), style(parts.title).add_modifier(bold)), blank(2), span(lasting, own), blank(2)]);
+    title.extend([drafted, queued, stale].into_iter().flatten().flat_map(|said| [said, blank(2)]));
     let what = canvas.draft(item).unwrap_or_else(|| item.what());
-    pen.text(&what, style(if status.needs_operator() { parts.text } else { parts.quiet }));
-    if !is_selected {
-        pen.text(if what.is_empty() { "" } else { " " }, base).rule("─", parts.rule);
-    }
-    let (bar, edge) = if is_selected { ("┃", parts.key) } else { ("│", parts.rule) };
-    for row in 1..area.height {
-        Pen::new(buffer, area, row).text(bar, edge);
-    }
+    title += span(&what, style(if status.needs_operator() { parts.text } else { parts.quiet }));
+    let (borders, edges, edge) = match is_selected {
+        true => (Borders::LEFT, border::THICK, parts.key),
+        false => (Borders::LEFT | Borders::TOP, border::PLAIN, parts.rule),
+    };
+    let block = Block::new().borders(borders).border_set(edges).border_style(edge);
+    block.render(area, buffer);
+    title = if is_selected { title.style(parts.selected) } else { title + blank(usize::from(!what.is_empty())) };
+    line::draw_over(buffer, area, title);
     // A blank column keeps the screen apart from the next tile's bar.
     let inside = Rect { x: area.x + 1, y: area.y + 1, width: area.width - 1, height: area.height - 1 };
     preview::draw_inside(canvas, buffer, inside, item);
@@ -215,8 +201,6 @@ mod tests {
                     let tile = (width / columns as u16, height / rows as u16);
                     assert!(columns == 1 || tile.0 >= LEAST.0.min(PAIR / 2), "{size}");
                     assert!(rows == 1 || tile.1 >= LEAST.1, "{size}");
-                    let ends = part(width, columns - 1, columns);
-                    assert_eq!(ends.0 + ends.1, width, "{size}");
                 }
             }
         }

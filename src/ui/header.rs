@@ -1,12 +1,11 @@
 //! The header above the table, and what replaces the table when there is nothing to list: how many need what, which servers
 //! answer, how old the data is, and which display settings differ from the usual ones.
 
-use ratatui::prelude::{Buffer, Rect, Style};
+use ratatui::prelude::{Buffer, Line, Rect};
 
 use super::ended::EndedServers;
-use super::kit::pen::line_width;
 use super::signs::MUTED;
-use super::{Action, Canvas, Context, Item, Pen, text, times};
+use super::{Action, Canvas, Context, Item, Part, blank, line, span, text, times};
 use crate::fleet::{ServerHealth, ServerView, View};
 use crate::present::arrangement::Sort;
 use crate::present::item::ItemCounts;
@@ -19,9 +18,6 @@ const EARLY: Span = Span::from_millis(100);
 /// From this age on, the header says how old the data is.
 const OLD: Span = Span::from_secs(5);
 
-/// A stretch of text in one style.
-type Part = (String, Style);
-
 /// From this width on the name of the program stands before the counts, and these are in words.
 const WIDE: u16 = 100;
 
@@ -31,18 +27,18 @@ const WIDE: u16 = 100;
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
     let is_wide = area.width >= WIDE;
     let words = if is_wide { Status::GROUPS.len() + 1 } else { 1 };
-    let name = if is_wide { vec![("fleetwatch".to_owned(), canvas.theme.parts.title)] } else { Vec::new() };
+    let name = if is_wide { span("fleetwatch", canvas.theme.parts.title) } else { blank(0) };
     let counts = Counts::of(canvas, view);
     let mut left = counts.parts(canvas, words);
     let mut right = vec![data(canvas, view), troubled(canvas, view)];
     // Room is kept for what may still grow, so that it changes nothing but itself.
-    let growth = counts.age_growth(canvas.now) + DATA.saturating_sub(line_width(&right[0]));
-    let cells = |parts: &[Vec<Part>]| parts.iter().map(|parts| line_width(parts)).sum::<usize>();
-    let is_too_wide = |left: &[Vec<Part>], right: &[Vec<Part>]| {
-        let gaps = right.iter().filter(|parts| !parts.is_empty()).count() + usize::from(is_wide);
-        let digits = left.iter().filter(|parts| has_one_digit(parts)).count();
-        let all = line_width(&name) + cells(left) + digits + cells(right) + growth;
-        all + gaps * usize::from(GAP) + 2 > usize::from(area.width)
+    let growth = counts.age_growth(canvas.now) + DATA.saturating_sub(line::width(&right[0]));
+    let cells = |lines: &[Line<'_>]| lines.iter().map(line::width).sum::<usize>();
+    let is_too_wide = |left: &[Line<'_>], right: &[Line<'_>]| {
+        let gaps = right.iter().filter(|line| line.width() > 0).count() + usize::from(is_wide);
+        let digits = left.iter().filter(|line| has_one_digit(line)).count();
+        let all = text::width(&name.content) + cells(left) + digits + cells(right) + growth;
+        all + gaps * GAP + 2 > usize::from(area.width)
     };
     for words in (1..words).rev() {
         if is_too_wide(&left, &right) {
@@ -58,23 +54,24 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
             break;
         }
     }
-    right.retain(|parts| !parts.is_empty());
-    let mut pen = Pen::new(buffer, area, 0);
-    pen.skip(1);
-    pen.line(&name).skip(if is_wide { GAP } else { 0 });
-    for parts in &left {
-        pen.line(parts);
-    }
-    let taken = cells(&right) + right.len().saturating_sub(1) * usize::from(GAP) + 1;
-    pen.skip(u16::try_from(usize::from(pen.room()).saturating_sub(taken)).unwrap_or(0));
-    for (nth, parts) in right.iter().rev().enumerate() {
-        pen.skip(if nth == 0 { 0 } else { GAP });
-        pen.line(parts);
-    }
+    right.retain(|line| line.width() > 0);
+    let mut line = Line::from(vec![blank(1), name, blank(if is_wide { GAP } else { 0 })]);
+    line.extend(left.into_iter().flatten());
+    let right = apart(right.into_iter().rev());
+    let taken = line::width(&right) + 1;
+    line += blank(line::room(area, &line).saturating_sub(taken));
+    line.extend(right);
+    line::draw(buffer, area, line);
 }
 
 /// Blanks between two parts.
-const GAP: u16 = 3;
+const GAP: usize = 3;
+
+/// Lines one behind the other, with a gap between them.
+fn apart(lines: impl Iterator<Item = Line<'static>>) -> Line<'static> {
+    let gap = |nth| blank(if nth == 0 { 0 } else { GAP });
+    lines.enumerate().flat_map(|(nth, line)| std::iter::once(gap(nth)).chain(line)).collect()
+}
 /// What stands between two counts in words, and between two servers: a sign that is no glyph of a state.
 const BETWEEN: &str = " │ ";
 /// The cells of `data <90s`: room is kept for it whatever the age.
@@ -149,7 +146,7 @@ impl<'a> Counts<'a> {
 
     /// Those that occur, the most urgent first, each behind what is between it and the one before: some in words, the others by
     /// their glyphs.
-    fn parts(&self, canvas: &Canvas<'_>, words: usize) -> Vec<Vec<Part>> {
+    fn parts(&self, canvas: &Canvas<'_>, words: usize) -> Vec<Line<'static>> {
         let quiet = canvas.theme.parts.quiet;
         let occurring = Status::GROUPS.into_iter().filter(|&status| self.of.count(status) > 0);
         let (waiting, others): (Vec<Status>, Vec<Status>) = occurring.partition(|status| status.needs_operator());
@@ -158,7 +155,7 @@ impl<'a> Counts<'a> {
         let kinds = waiting.into_iter().map(HeaderCount::Of).chain(ended);
         let kinds = kinds.chain(others.into_iter().map(HeaderCount::Of));
         let kinds = kinds.chain((self.muted > 0).then_some(HeaderCount::Muted));
-        let mut parts: Vec<Vec<Part>> = Vec::new();
+        let mut parts: Vec<Line<'_>> = Vec::new();
         let mut before = None;
         for kind in kinds {
             let in_words = match kind {
@@ -174,13 +171,13 @@ impl<'a> Counts<'a> {
             let count = match kind {
                 HeaderCount::Of(status) => self.part(canvas, status, in_words),
                 HeaderCount::EndedWithServer => self.ended(canvas),
-                HeaderCount::Muted if in_words => (format!("{} muted", self.muted), quiet),
-                HeaderCount::Muted => (format!("{MUTED}{}", self.muted), quiet),
+                HeaderCount::Muted if in_words => span(format!("{} muted", self.muted), quiet),
+                HeaderCount::Muted => span(format!("{MUTED}{}", self.muted), quiet),
             };
-            parts.push(between.map(|between| (between.to_owned(), quiet)).into_iter().chain([count]).collect());
+            parts.push(between.map(|between| span(between, quiet)).into_iter().chain([count]).collect());
         }
         if parts.is_empty() {
-            parts.push(vec![(self.nothing.to_owned(), quiet)]);
+            parts.push(span(self.nothing, quiet).into());
         }
         parts
     }
@@ -193,13 +190,14 @@ impl<'a> Counts<'a> {
             0 => format!("{all} ended with tmux"),
             _ => format!("{all} ended with tmux, {cut_off} in mid-turn"),
         };
-        (words, style)
+        span(words, style)
     }
 
     fn part(&self, canvas: &Canvas<'_>, status: Status, in_words: bool) -> Part {
         let appearance = canvas.theme.appearance(status);
         if !in_words {
-            return (format!("{}{}", canvas.glyph(self.of.sign_of(status)), self.of.count(status)), appearance.style);
+            let sign = canvas.glyph(self.of.sign_of(status));
+            return span(format!("{sign}{}", self.of.count(status)), appearance.style);
         }
         // The longest wait says more than the count: one that is new can be let go for now.
         let longest = self.longest.filter(|_| status.needs_operator());
@@ -208,23 +206,23 @@ impl<'a> Counts<'a> {
             (Status::Error, asked @ 1..) => format!(" ({asked} asked before)"),
             _ => String::new(),
         };
-        (format!("{}{asked}{}", self.of.words(status), longest.unwrap_or_default()), appearance.style)
+        span(format!("{}{asked}{}", self.of.words(status), longest.unwrap_or_default()), appearance.style)
     }
 }
 
 /// Whether the number of a count may become one digit longer.
-fn has_one_digit(count: &[Part]) -> bool {
-    let words = count.iter().flat_map(|(words, _)| words.chars());
+fn has_one_digit(count: &Line<'_>) -> bool {
+    let words = count.iter().flat_map(|span| span.content.chars());
     words.skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).count() == 1
 }
 
 /// What is wrong with which server.
-fn troubled(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
+fn troubled(canvas: &Canvas<'_>, view: &View<'_>) -> Line<'static> {
     let style = canvas.theme.style(Status::Error);
     let part = |server: &&ServerView| {
         let kind = if server.id.host.is_some() { " (host)" } else { "" };
         let trouble = health(server, view)?;
-        Some(((canvas.hint)(&format!("{} {trouble}{kind}", called(server, view))), style))
+        Some(span((canvas.hint)(&format!("{} {trouble}{kind}", called(server, view))), style))
     };
     listed(canvas, BETWEEN, view.servers.iter().filter_map(part))
 }
@@ -237,27 +235,21 @@ fn called(server: &ServerView, view: &View<'_>) -> String {
 }
 
 /// Parts one behind the other.
-fn listed(canvas: &Canvas<'_>, between: &str, parts: impl Iterator<Item = Part>) -> Vec<Part> {
-    let mut listed: Vec<Part> = Vec::new();
-    for part in parts {
-        if !listed.is_empty() {
-            listed.push((between.to_owned(), canvas.theme.parts.quiet));
-        }
-        listed.push(part);
-    }
-    listed
+fn listed(canvas: &Canvas<'_>, between: &str, parts: impl Iterator<Item = Part>) -> Line<'static> {
+    let between = |nth| span(if nth == 0 { "" } else { between }, canvas.theme.parts.quiet);
+    parts.enumerate().flat_map(|(nth, part)| [between(nth), part]).collect()
 }
 
 /// That something is wrong with a server, or with how many of them.
-fn failing(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
+fn failing(canvas: &Canvas<'_>, view: &View<'_>) -> Line<'static> {
     let failing: Vec<&ServerView> =
         view.servers.iter().copied().filter(|server| server.health != ServerHealth::Up).collect();
     let message = match &failing[..] {
-        [] => return Vec::new(),
+        [] => return Line::default(),
         [one] => called(one, view),
         several => format!("{} servers", several.len()),
     };
-    vec![(format!("{} {message}", canvas.glyph(Status::Error)), canvas.theme.style(Status::Error))]
+    span(format!("{} {message}", canvas.glyph(Status::Error)), canvas.theme.style(Status::Error)).into()
 }
 
 /// What is wrong with a server, in a few words.
@@ -285,19 +277,19 @@ fn health(server: &ServerView, view: &View<'_>) -> Option<String> {
     }
 }
 
-fn data(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
+fn data(canvas: &Canvas<'_>, view: &View<'_>) -> Line<'static> {
     let quiet = canvas.theme.parts.quiet;
     let trouble = canvas.history_trouble.map(|trouble| {
         let glyph = canvas.glyph(Status::Error);
-        (format!("{glyph} history {trouble}"), canvas.theme.style(Status::Error))
+        span(format!("{glyph} history {trouble}"), canvas.theme.style(Status::Error))
     });
-    let muted = canvas.muted.then(|| ("notices off".to_owned(), canvas.theme.style(Status::Stalled)));
+    let muted = canvas.muted.then(|| span("notices off", canvas.theme.style(Status::Stalled)));
     let data = oldest_answer(view).map(|oldest| {
         let age = view.now.since(oldest);
         let style = if age >= OLD { canvas.theme.style(Status::Error) } else { quiet };
         // Where no server is left, nothing that is shown is that young.
         let is_of_now = view.servers.iter().any(|server| !matches!(server.health, ServerHealth::NoServer(_)));
-        (format!("{} <{}", if is_of_now { "data" } else { "asked" }, bound(age).0), style)
+        span(format!("{} <{}", if is_of_now { "data" } else { "asked" }, bound(age).0), style)
     });
     listed(canvas, "   ", [trouble, muted, data].into_iter().flatten())
 }
@@ -336,42 +328,38 @@ pub fn draw_bar(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &Vie
     // Beside each stands the key that changes it: it may have been pressed by mistake.
     let key = |action| {
         let key = canvas.keymap.key_for(Context::Fleet, action);
-        (key.map(|key| format!(" ({key})")).unwrap_or_default(), parts.quiet)
+        span(key.map(|key| format!(" ({key})")).unwrap_or_default(), parts.quiet)
     };
-    let mut words: Vec<Vec<(String, Style)>> = Vec::new();
+    let mut words: Vec<Line<'_>> = Vec::new();
     if !arrangement.filter.is_empty() {
-        words.push(vec![
-            ("/ ".to_owned(), parts.key),
-            (text::cut(arrangement.filter.text(), 40).into_owned(), parts.title),
-            (format!("  {}", arrangement.filter_note(view)), parts.quiet),
-        ]);
+        let filter = span(text::cut(arrangement.filter.text(), 40), parts.title);
+        let note = span(format!("  {}", arrangement.filter_note(view)), parts.quiet);
+        words.push(vec![span("/ ", parts.key), filter, note].into());
     }
     if arrangement.sort != Sort::Attention {
-        let sort = (arrangement.sort.name().to_owned(), parts.title);
-        words.push(vec![("by ".to_owned(), parts.quiet), sort, key(Action::Sort)]);
+        let sort = span(arrangement.sort.name(), parts.title);
+        words.push(vec![span("by ", parts.quiet), sort, key(Action::Sort)].into());
     }
     if let Some(grouping) = arrangement.grouping.name() {
-        let grouping = (grouping.to_owned(), parts.title);
-        words.push(vec![("grouped by ".to_owned(), parts.quiet), grouping, key(Action::Sort)]);
+        let grouping = span(grouping, parts.title);
+        words.push(vec![span("grouped by ", parts.quiet), grouping, key(Action::Sort)].into());
     }
     let marked: Vec<Item<'_>> = arrangement.flags.marked(view).collect();
     let (marked, hidden) = (marked.len(), arrangement.hidden(&marked, view));
     if marked > 0 {
         let hidden = if hidden > 0 { format!(", {hidden} of them hidden") } else { String::new() };
-        words.push(vec![(format!("{marked} marked{hidden}"), parts.key), key(Action::Close)]);
+        words.push(vec![span(format!("{marked} marked{hidden}"), parts.key), key(Action::Close)].into());
     }
-    let taken: usize = words.iter().map(|parts| line_width(parts) + usize::from(GAP)).sum();
+    let taken: usize = words.iter().map(|words| line::width(words) + GAP).sum();
     let cells = usize::from(area.width).saturating_sub(taken + 2);
     // The only line of a small frame is the header's.
     let ended = EndedServers::of(view).told(view, canvas.zone, canvas.hint, cells).filter(|_| !is_small);
-    words.extend(ended.map(|ended| vec![(ended, canvas.theme.style(Status::Error))]));
-    let mut pen = Pen::new(buffer, area, 0);
-    pen.skip(1);
-    for (nth, parts) in words.iter().enumerate() {
-        pen.skip(if nth == 0 { 0 } else { GAP });
-        pen.line(parts);
-    }
-    !words.is_empty()
+    words.extend(ended.map(|ended| Line::from(span(ended, canvas.theme.style(Status::Error)))));
+    let has_words = !words.is_empty();
+    let mut bar = Line::from(blank(1));
+    bar.extend(apart(words.into_iter()));
+    line::draw(buffer, area, bar);
+    has_words
 }
 
 /// What is the matter, then what to do about it.
@@ -386,21 +374,17 @@ pub fn draw_empty(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &V
     let parts = &canvas.theme.parts;
     // Why a host cannot be reached may take several rows, and its end is what matters.
     let cells = usize::from(area.width).saturating_sub(2);
-    let what = text::hanging(&what, cells);
-    let hints: Vec<String> = hints.iter().flat_map(|hint| text::hanging(&(canvas.hint)(hint), cells)).collect();
-    let widest = hints.iter().chain(&what).map(|row| text::width(row)).max().unwrap_or(0);
-    let left = usize::from(area.width).saturating_sub(widest) / 2;
-    let [rows, said] = [&what, &hints].map(|lines| u16::try_from(lines.len()).unwrap_or(u16::MAX));
-    let height = rows.saturating_add(said).saturating_add(1);
-    let top = area.height.saturating_sub(height) / 3;
-    let left = u16::try_from(left).unwrap_or(0);
-    let inner = Rect { x: area.x + left, width: area.width - left, ..area };
+    let lines = |text: &str, style| text::hanging(text, cells).into_iter().map(move |row| Line::from(span(row, style)));
+    let mut said: Vec<Line<'_>> = lines(&what, parts.title).chain([Line::default()]).collect();
+    said.extend(hints.iter().flat_map(|hint| lines(&(canvas.hint)(hint), parts.quiet)));
+    let height = u16::try_from(said.len()).unwrap_or(u16::MAX);
     // Where there is no room for a blank row between, what to do matters more.
-    let gap = u16::from(area.height > height);
-    let titles = (top..).zip(what.iter().map(|row| (row, parts.title)));
-    for (row, (text, style)) in titles.chain((top + rows + gap..).zip(hints.iter().map(|row| (row, parts.quiet)))) {
-        Pen::new(buffer, inner, row).text(text, style);
-    }
+    said.retain(|line| area.height > height || line.width() > 0);
+    let widest = said.iter().map(line::width).max().unwrap_or(0);
+    let left = u16::try_from(usize::from(area.width).saturating_sub(widest) / 2).unwrap_or(0);
+    let top = area.height.saturating_sub(height) / 3;
+    let inner = Rect { x: area.x + left, y: area.y + top, width: area.width - left, height: area.height - top };
+    line::draw_all(buffer, inner, said);
 }
 
 /// That none of so many rows matches the filter, and which key shows them again, wherever the keyboard is.

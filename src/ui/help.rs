@@ -2,17 +2,16 @@
 //! state.
 
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::prelude::{Buffer, Rect, Style};
+use ratatui::prelude::{Buffer, Line, Rect, Span};
 
 use super::action::words_for;
 use super::keymap::{Binding, show};
-use super::kit::pen::line_width;
 use super::search::{Called, SearchableText};
 use super::signs::{DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use super::text::padded;
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, Request,
-    StyledLine, Viewport, find, frame, text, times,
+    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, Part, Request,
+    Viewport, blank, find, frame, line, span, text, times,
 };
 use crate::fleet::{TerminalKey, View};
 use crate::present::columns::{COLUMNS, Column};
@@ -60,20 +59,18 @@ impl Overlay for Help {
         let room = area.width.saturating_sub(4);
         let columns = if room < TWO_COLUMNS { 1 } else { 2 };
         let cells = (room - BETWEEN * (columns - 1)) / columns;
-        let lines = sections(canvas, self.of, &self.offered, usize::from(cells)).join(&Vec::new());
+        let lines = sections(canvas, self.of, &self.offered, usize::from(cells)).join(&HelpLine::default());
         self.reader.also_called(called(&lines));
-        let styled = |line: HelpLine| line.into_iter().map(|(text, style, _)| (text, style)).collect();
-        let lines: Vec<StyledLine> = lines.into_iter().map(styled).collect();
-        let is_title = |(text, style): &(String, Style)| *style == canvas.theme.parts.title && !text.trim().is_empty();
+        let lines: Vec<Line<'_>> = lines.into_iter().map(|line| line.said).collect();
+        let is_title = |it: &Span<'_>| it.style == canvas.theme.parts.title && !it.content.trim().is_empty();
         let begins = lines.iter().enumerate().filter(|(_, line)| line.iter().any(is_title));
         self.parts = begins.map(|(row, _)| row).collect();
-        let text = |line: &StyledLine| line.iter().map(|(text, _)| text.as_str()).collect();
-        self.reader.set_texts(lines.iter().map(text).collect());
+        self.reader.set_texts(lines.iter().map(line::text_of));
         let marked = |(index, line)| self.reader.marked(canvas, index, line);
-        let lines: Vec<StyledLine> = lines.into_iter().enumerate().map(marked).collect();
+        let lines: Vec<Line<'_>> = lines.into_iter().enumerate().map(marked).collect();
         let title = self.reader.found().map_or_else(|| "keys".to_owned(), |found| format!("keys   {found}"));
         let columns = (columns, BETWEEN);
-        let inner = frame::popup_in_columns(canvas, buffer, area, &title, &lines, columns, &mut self.reader.view);
+        let inner = frame::popup(canvas, buffer, area, (&title, &lines), columns, &mut self.reader.view);
         // At the foot of the last column: no hit is behind it.
         let left = inner.width.saturating_sub(cells);
         self.reader.draw_typing(canvas, buffer, Rect { x: inner.x + left, width: inner.width - left, ..inner });
@@ -91,9 +88,10 @@ impl Overlay for Help {
             self.reader.view.begin_at(*row);
             return Flow::Stay;
         }
-        match self.reader.perform(action, cx) {
-            Flow::Pass => Flow::read(&mut self.reader.view, action),
-            flow => flow,
+        match action {
+            _ if self.reader.perform(action) => Flow::Stay,
+            Action::NextMatch | Action::PreviousMatch => cx.refuse("nothing is searched for yet"),
+            _ => Flow::read(&mut self.reader.view, action),
         }
     }
 
@@ -103,30 +101,30 @@ impl Overlay for Help {
     }
 
     fn paste(&mut self, text: &str, _cx: &mut OverlayContext<'_, '_>) -> Flow {
-        self.reader.type_in(|line| line.paste(text))
+        if self.reader.type_in(|line| line.paste(text)) { Flow::Stay } else { Flow::Pass }
     }
 }
 
-/// A line, part by part, with the action that a part describes.
-type HelpLine = Vec<(String, Style, Option<Action>)>;
+/// A line, and the action that its last span describes.
+#[derive(Clone, Default)]
+struct HelpLine {
+    said: Line<'static>,
+    action: Option<Action>,
+}
 
-/// A line that describes no action.
-fn plain(line: StyledLine) -> HelpLine {
-    line.into_iter().map(|(text, style)| (text, style, None)).collect()
+impl<L: Into<Line<'static>>> From<L> for HelpLine {
+    fn from(said: L) -> Self {
+        Self { said: said.into(), action: None }
+    }
 }
 
 /// Where actions are described, with the words by which the palette finds them, too.
 fn called(lines: &[HelpLine]) -> Vec<Called> {
-    let mut called = Vec::new();
-    for (row, line) in lines.iter().enumerate() {
-        let mut end = 0;
-        for (text, _, action) in line {
-            let begin = end;
-            end += text.len();
-            called.extend(action.map(|action| (row, begin..end, words_for(action))));
-        }
-    }
-    called
+    let called = |(row, line): (usize, &HelpLine)| {
+        let (end, last) = (line::text_of(&line.said).len(), line.said.spans.last()?.content.len());
+        Some((row, end - last..end, words_for(line.action?)))
+    };
+    lines.iter().enumerate().filter_map(called).collect()
 }
 
 /// From this many cells on there are two columns.
@@ -140,18 +138,11 @@ fn keys_of(canvas: &Canvas<'_>, title: &str, bindings: &[&Binding], room: usize)
     let keys = |binding: &Binding| binding.keys.iter().map(|key| show(*key)).collect::<Vec<_>>().join("  ");
     // Each part has a column of its own: a few long keys leave the others room for what they do.
     let cells = bindings.iter().map(|binding| text::width(&keys(binding))).max().unwrap_or(0) + 2;
-    let mut lines = vec![plain(vec![(title.to_owned(), parts.title)])];
-    for binding in bindings {
-        let wrapped = text::wrapped(&binding.description, room.saturating_sub(cells + 2).max(20), usize::MAX);
-        for (nth, description) in wrapped.into_iter().enumerate() {
-            let (keys, action) = if nth == 0 { (keys(binding), binding.action) } else { (String::new(), None) };
-            lines.push(vec![
-                (format!("  {}", padded(&keys, cells)), parts.key, None),
-                (description, parts.text, action),
-            ]);
-        }
-    }
-    lines
+    let line = |binding: &&Binding| {
+        let keys = span(format!("  {}", padded(&keys(binding), cells)), parts.key);
+        hanging(keys.into(), span(&binding.description, parts.text), binding.action, room)
+    };
+    std::iter::once(span(title, parts.title).into()).chain(bindings.iter().flat_map(line)).collect()
 }
 
 fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -> Vec<Vec<HelpLine>> {
@@ -166,8 +157,7 @@ fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -
     let own: Vec<&Binding> = keymap.bindings(of).filter(|binding| !is_offered(binding)).collect();
     sections.push(keys_of(canvas, of.title(), &own, room));
     if of == Context::Fleet {
-        sections.push(marks(canvas, room).into_iter().map(plain).collect());
-        sections.push(columns(canvas, room).into_iter().map(plain).collect());
+        sections.extend([marks(canvas, room), columns(canvas, room)]);
     }
     // What does the same everywhere stands in the part above.
     let is_everywhere = |binding: &&Binding| matches!(binding.action, Some(Action::Help | Action::Suspend));
@@ -178,12 +168,12 @@ fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -
         sections.push(keys_of(canvas, context.title(), &bindings, room));
     }
     if of != Context::Fleet {
-        sections.push(marks(canvas, room).into_iter().map(plain).collect());
+        sections.push(marks(canvas, room));
     }
     let help = keymap.key_for(Context::Fleet, Action::Help).unwrap_or_default();
     let others = format!("  every other view lists its own keys: {help} in it, f1 in a line");
-    let [title, others] = [("elsewhere".to_owned(), canvas.theme.parts.title), (others, canvas.theme.parts.text)];
-    sections.push(vec![plain(vec![title]), plain(vec![others])]);
+    let parts = &canvas.theme.parts;
+    sections.push(vec![span("elsewhere", parts.title).into(), span(others, parts.text).into()]);
     sections
 }
 
@@ -199,18 +189,15 @@ fn opens(action: Action, context: Context) -> bool {
 }
 
 /// What the marks of a row mean.
-fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
+fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<HelpLine> {
     let parts = &canvas.theme.parts;
-    let mut lines: Vec<StyledLine> = Vec::new();
-    lines.push(vec![("marks".to_owned(), parts.title)]);
+    let mut lines: Vec<HelpLine> = vec![span("marks", parts.title).into()];
     let words = Status::GROUPS.iter().map(|status| text::width(status.group_word(2))).max().unwrap_or(0);
     for status in Status::GROUPS {
         let appearance = canvas.theme.appearance(status);
-        lines.push(vec![
-            (format!("  {}", padded(canvas.glyph(status), MARK)), appearance.style),
-            (padded(status.group_word(2), words), appearance.style),
-            (format!("  {}", explanation(status)), parts.quiet),
-        ]);
+        let sign = format!("  {}{}", padded(canvas.glyph(status), MARK), padded(status.group_word(2), words));
+        let sign = vec![span(sign, appearance.style), blank(2)].into();
+        lines.extend(hanging(sign, span(explanation(status), parts.quiet), None, room));
     }
     for (mark, text) in [
         (UNSEEN_MARK, "the result or the bell has not been seen yet: select the row for a second"),
@@ -228,38 +215,33 @@ fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
             "in the header: what is shown is younger than that; a server that does not answer has a time of its own",
         ),
     ] {
-        lines.push(vec![(format!("  {} ", padded(mark, MARK - 1)), parts.quiet), (text.to_owned(), parts.text)]);
+        let mark = span(format!("  {} ", padded(mark, MARK - 1)), parts.quiet);
+        lines.extend(hanging(mark.into(), span(text, parts.text), None, room));
     }
-    lines.into_iter().flat_map(|line| hanging(line, room)).collect()
+    lines
 }
 
 /// What the columns say, and how they are chosen.
-fn columns(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
+fn columns(canvas: &Canvas<'_>, room: usize) -> Vec<HelpLine> {
     let parts = &canvas.theme.parts;
     let key = canvas.keymap.key_for(Context::Fleet, Action::Columns);
     let chosen = key.map(|key| format!(" ({key} chooses them)")).unwrap_or_default();
     let widest = COLUMNS.iter().map(|column| column.title.len()).max().unwrap_or(0);
     let line = |column: &Column| {
-        vec![(format!("  {}  ", padded(column.title, widest)), parts.key), (column.about.to_owned(), parts.text)]
+        let title = span(format!("  {}  ", padded(column.title, widest)), parts.key);
+        hanging(title.into(), span(column.about, parts.text), None, room)
     };
-    let lines = COLUMNS.iter().map(line).flat_map(|line| hanging(line, room));
-    std::iter::once(vec![("columns".to_owned(), parts.title), (chosen, parts.quiet)]).chain(lines).collect()
+    let title = vec![span("columns", parts.title), span(chosen, parts.quiet)].into();
+    std::iter::once(title).chain(COLUMNS.iter().flat_map(line)).collect()
 }
 
-/// A mark with what it means, which goes on below itself where it does not fit into that many cells.
-fn hanging(mut line: StyledLine, room: usize) -> Vec<StyledLine> {
-    let Some((text, style)) = line.pop() else { return vec![line] };
-    let before = line_width(&line);
-    let text = text.trim_start();
-    let gap = if line.len() > 1 { "  " } else { "" };
-    let rows = text::wrapped(text, room.saturating_sub(before + gap.len()).max(20), usize::MAX);
-    let mut lines = Vec::new();
-    for (nth, row) in rows.into_iter().enumerate() {
-        let mut parts = if nth == 0 { line.clone() } else { vec![(" ".repeat(before), style)] };
-        parts.push((format!("{gap}{row}"), style));
-        lines.push(parts);
-    }
-    lines
+/// A key or a mark with what it means, which goes on below itself where it does not fit into that many cells.
+fn hanging(lead: Line<'static>, meaning: Part, action: Option<Action>, room: usize) -> Vec<HelpLine> {
+    let cells = line::width(&lead);
+    let rows = text::wrapped(&meaning.content, room.saturating_sub(cells).max(20), usize::MAX);
+    let leads = std::iter::once((lead, action)).chain(std::iter::repeat((blank(cells).into(), None)));
+    let line = |((lead, action), row)| HelpLine { said: lead + span(row, meaning.style), action };
+    leads.zip(rows).map(line).collect()
 }
 
 fn explanation(status: Status) -> &'static str {
@@ -287,9 +269,7 @@ fn explanation(status: Status) -> &'static str {
 #[derive(Debug)]
 pub struct ExplanationView {
     about: About,
-    lines: Vec<String>,
-    /// The same without rules and what else only who writes profiles reads; empty where there is nothing of that.
-    brief: Vec<String>,
+    text: String,
     is_whole: bool,
     view: Viewport,
     /// Of when the text is.
@@ -306,38 +286,28 @@ pub enum About {
 impl ExplanationView {
     /// Shows a text of several lines.
     pub fn new(about: About, text: &str) -> Self {
-        let mut view = Self {
-            about,
-            brief: Vec::new(),
-            lines: Vec::new(),
-            is_whole: false,
-            view: Viewport::default(),
-            asked_at: None,
-        };
-        view.take(text);
-        view
+        Self { about, text: text.to_owned(), is_whole: false, view: Viewport::default(), asked_at: None }
     }
 
-    fn take(&mut self, text: &str) {
-        self.lines = text.lines().map(str::to_owned).collect();
-        self.brief = in_brief(&self.lines);
-    }
-
-    fn shown(&self) -> &[String] {
-        if self.is_whole || self.brief.is_empty() { &self.lines } else { &self.brief }
+    fn shown(&self) -> Vec<String> {
+        let brief = Some(in_brief(&self.text)).filter(|brief| !self.is_whole && !brief.is_empty());
+        brief.unwrap_or_else(|| self.text.lines().map(str::to_owned).collect())
     }
 }
 
-/// The first part of an explanation, with what stands on the screen in place of the rules that found it.
-pub fn in_brief(lines: &[String]) -> Vec<String> {
+/// The first part of an explanation, without rules and what else only who writes profiles reads; empty where there is nothing of
+/// that.
+pub fn in_brief(text: &str) -> Vec<String> {
     const BECAUSE: &str = "  because        ";
-    let end = lines.iter().position(String::is_empty).unwrap_or(lines.len());
+    let first: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).collect();
+    if first.len() == text.lines().count() || !first.iter().any(|line| line.starts_with(BECAUSE)) {
+        return Vec::new();
+    }
     let mut brief: Vec<String> = Vec::new();
-    for line in &lines[..end] {
+    for line in first {
         let found = line.strip_prefix(BECAUSE).and_then(|why| why.strip_prefix("rule "));
-        let found = found.and_then(|found| found.split_once(": "));
-        let line = found.map_or_else(
-            || line.clone(),
+        let line = found.and_then(|found| found.split_once(": ")).map_or_else(
+            || line.to_owned(),
             |(rule, text)| {
                 let row = rule.split_once(", ").map(|(_, row)| format!("{row}: ")).unwrap_or_default();
                 format!("{BECAUSE}{row}{text}")
@@ -347,7 +317,7 @@ pub fn in_brief(lines: &[String]) -> Vec<String> {
             brief.push(line);
         }
     }
-    if end < lines.len() && lines[..end].iter().any(|line| line.starts_with(BECAUSE)) { brief } else { Vec::new() }
+    brief
 }
 
 impl Overlay for ExplanationView {
@@ -375,14 +345,14 @@ impl Overlay for ExplanationView {
             && self.kind().terminal == Some(key)
             && !self.is_whole
         {
-            self.take(text);
+            text.clone_into(&mut self.text);
         }
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
         let jump = self.kind().terminal.map(|_| (Action::Jump, "jump"));
         let turn = if self.is_whole { "in brief" } else { "rules and everything that was read" };
-        let turn = (!self.brief.is_empty()).then_some((Action::Explain, turn));
+        let turn = (!in_brief(&self.text).is_empty()).then_some((Action::Explain, turn));
         [turn, Some((Action::Down, "down")), jump, Some((Action::Close, "close"))].into_iter().flatten().collect()
     }
 
@@ -390,14 +360,15 @@ impl Overlay for ExplanationView {
         let style = canvas.theme.parts.text;
         let cells = usize::from(area.width).saturating_sub(4);
         // What is said of a server is fleetwatch's own.
-        let said = |line: &String| if self.about == About::Server { (canvas.hint)(line) } else { line.clone() };
-        let rows = self.shown().iter().flat_map(|line| text::hanging(&said(line), cells));
-        let lines: Vec<frame::StyledLine> = rows.map(|row| vec![(row, style)]).collect();
+        let said = |line: String| if self.about == About::Server { (canvas.hint)(&line) } else { line };
+        let rows = self.shown().into_iter().flat_map(|line| text::hanging(&said(line), cells));
+        let lines: Vec<Line<'_>> = rows.map(|row| span(row, style).into()).collect();
         let title = match self.asked_at.filter(|_| self.is_whole) {
             Some(asked_at) => format!("why, as of {}", times::to_the_second(asked_at, canvas.zone)),
             None => "why".to_owned(),
         };
-        frame::popup(canvas, buffer, area, &title, &lines, &mut self.view)
+        let inner = frame::popup(canvas, buffer, area, (&title, &lines), frame::ONE_COLUMN, &mut self.view);
+        HitMap::at(frame::around(inner))
     }
 
     fn perform(&mut self, action: Action, _cx: &mut OverlayContext<'_, '_>) -> Flow {

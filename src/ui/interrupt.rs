@@ -20,7 +20,6 @@ const DIALOG_ENDS: &str = "its dialog ends with the turn";
 /// What the keys are called.
 const ANSWERS: Answers = Answers {
     context: Context::Confirm,
-    read: [Action::Down, Action::Up],
     yes: (Action::Confirm, "interrupt"),
     others: &[(Action::Down, "another key"), (Action::Close, "do nothing")],
 };
@@ -192,7 +191,7 @@ impl Overlay for Interrupt {
             Action::Down if !self.folded.is_empty() => self.choices.append(&mut self.folded),
             Action::Down => self.question.step(1, &asked, 0),
             Action::Up => self.question.step(-1, &asked, 0),
-            _ => return self.question.perform(action),
+            _ => return Flow::read(self.question.view(), action),
         }
         Flow::Stay
     }

@@ -6,10 +6,10 @@ use std::cmp::Reverse;
 use jiff::tz::TimeZone;
 
 use super::action::words_for;
+use super::confirm::Confirm;
 use super::help::{About, ExplanationView};
 use super::keymap::{Binding, show};
 use super::picker::{MenuEntry, Picker};
-use super::question::Confirm;
 use super::request::Decision;
 use super::{Action, Context, Copied, Filter, Flow, Keymap, OverlayContext, Request, Theme, text, times};
 use crate::fleet::{DeclaredBy, ServerHealth, ServerView, SessionView, Terminal, TerminalKey, View};

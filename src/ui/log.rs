@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::{HashSet, VecDeque};
 
-use ratatui::prelude::{Buffer, Rect};
+use ratatui::prelude::{Buffer, Line, Rect};
 
 use super::kit::frame::Look;
-use super::{Pen, frame, text, times};
+use super::{blank, field, frame, line, span, text, times};
 use crate::fleet::{TerminalKey, TerminalTransition, View};
 use crate::ids::PaneId;
 use crate::operation::Outcome;
@@ -252,30 +252,26 @@ pub fn draw(
     selected: Option<&TerminalKey>,
 ) {
     let parts = &look.theme.parts;
-    let area = frame::titled(look, buffer, area, &[("log", parts.title)]);
+    let area = frame::titled(look, buffer, area, vec![span("log", parts.title)]);
     let shown: Vec<LogLine<'_>> = log.lines(view).skip(skipped).take(usize::from(area.height)).collect();
     if shown.is_empty() {
-        Pen::new(buffer, area, 0).skip(1).text("nothing has happened yet", parts.quiet);
-        return;
+        return line::draw(buffer, area, vec![blank(1), span("nothing has happened yet", parts.quiet)]);
     }
     let names = shown.iter().map(|line| text::width(&line.subject())).max().unwrap_or(0).min(NAME_MOST);
     let most = if area.height < ROOMY { 1 } else { 2 };
-    let mut row = 0;
+    let mut lines: Vec<Line<'_>> = Vec::new();
     for line in &shown {
         let LogLine { at, key, sentence, .. } = line;
         let is_selected = key.is_some_and(|key| selected == Some(key));
-        let subject = if is_selected { parts.title } else { parts.text };
-        let mut pen = Pen::new(buffer, area, row);
-        pen.skip(1).text(&times::clock(*at, look.zone), parts.quiet).skip(2);
-        pen.field(&line.subject(), names, subject).skip(2);
+        let subject = field(line.subject(), names, if is_selected { parts.title } else { parts.text });
+        let clock = span(times::clock(*at, look.zone), parts.quiet);
+        let head = Line::from(vec![blank(1), clock, blank(2), subject, blank(2)]);
         let style = sentence.status.map_or(parts.text, |status| look.theme.style(status));
-        let column = pen.column() - area.x;
-        for text in text::wrapped(&line.text(), usize::from(pen.room()), most.min(usize::from(area.height - row))) {
-            Pen::new(buffer, area, row).skip(column).text(&text, style);
-            row += 1;
-        }
-        if row >= area.height {
-            break;
-        }
+        let left = usize::from(area.height).saturating_sub(lines.len());
+        let below = Line::from(blank(line::width(&head)));
+        let heads = std::iter::once(&head).chain(std::iter::repeat(&below));
+        let texts = text::wrapped(&line.text(), line::room(area, &head), most.min(left));
+        lines.extend(heads.zip(texts).map(|(head, text)| head.clone() + span(text, style)));
     }
+    line::draw_all(buffer, area, lines);
 }

@@ -5,7 +5,7 @@ use ratatui::prelude::{Buffer, Rect};
 
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, Item, LineInput, Overlay, OverlayContext, OverlayKind, OverlayPlace,
-    Pen, Request, Topic,
+    Request, Topic, blank, line, span,
 };
 use crate::fleet::View;
 use crate::state::{KeptNote, NotePart};
@@ -64,11 +64,8 @@ impl Overlay for NoteBar {
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
-        let parts = &canvas.theme.parts;
-        let mut pen = Pen::new(buffer, area, 0);
-        pen.skip(1).text(&self.head(), parts.key);
-        let room = usize::from(pen.room());
-        self.line.draw(canvas, &mut pen, room);
+        let head = vec![blank(1), span(self.head(), canvas.theme.parts.key)];
+        line::draw(buffer, area, self.line.behind(canvas, area, head));
         HitMap::at(area)
     }
 

@@ -79,18 +79,11 @@ pub enum Flow {
 impl Flow {
     /// Does what an action says of a text that is only read: scroll, or close.
     pub fn read(view: &mut Viewport, action: Action) -> Self {
-        let page = isize::try_from(view.page().max(1)).unwrap_or(isize::MAX);
         match action {
-            Action::Up => view.step(-1),
-            Action::Down => view.step(1),
-            Action::PageUp => view.step(-page),
-            Action::PageDown => view.step(page),
-            Action::First => view.step(isize::MIN),
-            Action::Last => view.step(isize::MAX),
-            Action::Close => return Self::Close,
-            _ => return Self::Pass,
+            _ if view.perform(action) => Self::Stay,
+            Action::Close => Self::Close,
+            _ => Self::Pass,
         }
-        Self::Stay
     }
 }
 

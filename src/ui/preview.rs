@@ -4,7 +4,7 @@ use ratatui::prelude::{Buffer, Rect};
 use ratatui::style::{self, Modifier, Style};
 
 use super::theme::on_ground;
-use super::{Canvas, Item, Pen, frame, text, times};
+use super::{Canvas, Item, Part, blank, field, frame, line, right, span, text, times};
 use crate::fleet::Terminal;
 use crate::present::arrangement::Group;
 use crate::screen::{self, Row, Screen};
@@ -21,16 +21,15 @@ const LASTING: usize = 6;
 pub fn draw<'a>(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Option<impl Into<Item<'a>>>) {
     let parts = &canvas.theme.parts;
     let Some(item) = item.map(Into::into) else {
-        frame::titled(canvas, buffer, area, &[("screen", parts.title)]);
+        frame::titled(canvas, buffer, area, vec![span("screen", parts.title)]);
         return;
     };
     let place = format!("{}  {}", item.key().pane, item.place());
     let stale = staleness(canvas, item).unwrap_or_default();
     let directory = item.cwd_and_git(canvas.home);
-    let mut title = vec![(item.id(), parts.title), (place.as_str(), parts.quiet)];
-    title.extend([(stale.as_str(), canvas.theme.style(Status::Unknown)), (directory.as_str(), parts.quiet)]);
-    title.retain(|(text, _)| !text.is_empty());
-    let area = frame::titled(canvas, buffer, area, &title);
+    let mut title = vec![span(item.id(), parts.title), span(place, parts.quiet)];
+    title.extend([span(stale, canvas.theme.style(Status::Unknown)), span(directory, parts.quiet)]);
+    let area = frame::titled(canvas, buffer, area, title);
     draw_inside(canvas, buffer, area, item);
 }
 
@@ -39,24 +38,33 @@ pub fn draw<'a>(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Opti
 pub fn draw_group(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, group: &Group, members: &[Item<'_>]) {
     let parts = &canvas.theme.parts;
     let count = text::counted(members.len(), "terminal");
-    let area = frame::titled(canvas, buffer, area, &[(group.title(), parts.title), (&count, parts.quiet)]);
+    let title = vec![span(group.title(), parts.title), span(count, parts.quiet)];
+    let area = frame::titled(canvas, buffer, area, title);
     let height = usize::from(area.height);
     let shown = if members.len() > height { height.saturating_sub(1) } else { members.len() };
     let widest = |words: &dyn Fn(Item<'_>) -> usize| members.iter().map(|item| words(*item)).max().unwrap_or(0);
     let name = widest(&|item| text::width(item.id())).min(usize::from(area.width) / 3);
     let state = widest(&|item| text::width(&item.status().word()));
-    for (row, item) in (0..).zip(&members[..shown]) {
+    let member = |item: &Item<'_>| {
         let is_muted = canvas.memory.arrangement.flags.is_muted(*item);
         let style = if is_muted { parts.quiet } else { canvas.theme.style(item.status()) };
-        let lasting = times::lasting(item.since(), canvas.now);
-        let mut pen = Pen::new(buffer, area, row);
-        pen.skip(1).text(canvas.glyph(item.status()), style).skip(1).field(item.id(), name, parts.text);
-        pen.skip(2).field(&item.status().word(), state, style).right(&lasting, LASTING, style);
-        pen.skip(2).text(&item.what(), if is_muted { parts.quiet } else { parts.text });
-    }
-    if let (true, Ok(last)) = (shown < members.len(), u16::try_from(shown)) {
-        Pen::new(buffer, area, last).skip(1).text(&format!("and {} more", members.len() - shown), parts.quiet);
-    }
+        let lasting = right(times::lasting(item.since(), canvas.now), LASTING, style);
+        let (glyph, id) = (span(canvas.glyph(item.status()), style), field(item.id(), name, parts.text));
+        let what = span(item.what(), if is_muted { parts.quiet } else { parts.text });
+        vec![
+            blank(1),
+            glyph,
+            blank(1),
+            id,
+            blank(2),
+            field(item.status().word(), state, style),
+            lasting,
+            blank(2),
+            what,
+        ]
+    };
+    let more = (shown < members.len()).then(|| span(format!(" and {} more", members.len() - shown), parts.quiet));
+    line::draw_all(buffer, area, members[..shown].iter().map(member).chain(more.map(|more| vec![more])));
 }
 
 /// How old what is shown is, where that is worth saying. A pane that is gone shows nothing newer, and what a shell shows in
@@ -89,15 +97,12 @@ pub fn draw_inside(canvas: &Canvas<'_>, buffer: &mut Buffer, mut area: Rect, ite
         // The reason ends with what to do about it, which is of no use when it is cut.
         let cells = usize::from(area.width).saturating_sub(2);
         let lines = text::wrapped(&trouble, cells, usize::from(area.height / 2));
-        for (row, line) in (0..).zip(&lines) {
-            Pen::new(buffer, area, row).skip(1).text(line, canvas.theme.style(item.status()));
-        }
+        let line = |line: &String| vec![blank(1), span(line, canvas.theme.style(item.status()))];
+        line::draw_all(buffer, area, lines.iter().map(line));
         let taken = u16::try_from(lines.len()).unwrap_or(0);
         area = Rect { y: area.y + taken, height: area.height - taken, ..area };
     }
-    let mut say = |text| {
-        Pen::new(buffer, area, 0).skip(1).text(text, parts.quiet);
-    };
+    let mut say = |text| line::draw(buffer, area, vec![blank(1), span(text, parts.quiet)]);
     match (item, terminal.and_then(Terminal::screen)) {
         (_, Some(screen)) if screen.is_blank() => say("the screen is blank"),
         (_, Some(screen)) => drop(draw_screen(canvas, buffer, area, &screen, 0)),
@@ -116,11 +121,9 @@ fn draw_lines(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, lines: &[Str
     let parts = &canvas.theme.parts;
     let end = printed(lines);
     let from = end.saturating_sub(usize::from(area.height));
-    for (row, line) in (0..).zip(&lines[from..end]) {
-        Pen::new(buffer, area, row).text(line, parts.text);
-    }
+    line::draw_all(buffer, area, lines[from..end].iter().map(|line| span(line, parts.text)));
     if end == 0 {
-        Pen::new(buffer, area, 0).skip(1).text("it has printed nothing yet", parts.quiet);
+        line::draw(buffer, area, vec![blank(1), span("it has printed nothing yet", parts.quiet)]);
     }
 }
 
@@ -131,9 +134,7 @@ pub fn draw_screen(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, screen:
     let rows = live_edge(screen, usize::from(area.height));
     let most = rows.len().saturating_sub(usize::from(area.height));
     let from = most - lifted.min(most);
-    for (offset, row) in (0..area.height).zip(&rows[from..]) {
-        draw_row(&mut Pen::new(buffer, area, offset), row, ground);
-    }
+    line::draw_all(buffer, area, rows[from..].iter().map(|row| line_of(row, usize::from(area.width), ground)));
     most
 }
 
@@ -147,20 +148,22 @@ fn live_edge(screen: &Screen, height: usize) -> Vec<&Row> {
     (0..end).filter(is_kept).map(|index| &all[index]).collect()
 }
 
-/// Draws a row of a screen in its own colours, on the ground that the theme gives it; with `…` where it goes on beyond the frame.
-fn draw_row(pen: &mut Pen<'_>, row: &Row, ground: Style) {
-    let is_cut = row.width() > usize::from(pen.room());
-    let mut room = usize::from(pen.room()).saturating_sub(usize::from(is_cut));
+/// A row of a screen in its own colours, on the ground that the theme gives it; with `…` where it goes on beyond that many cells.
+fn line_of(row: &Row, cells: usize, ground: Style) -> Vec<Part> {
+    let is_cut = row.width() > cells;
+    let mut room = cells.saturating_sub(usize::from(is_cut));
+    let mut line = Vec::new();
     for (part, style) in row.runs() {
-        let fitting = if is_cut { text::fitting(part, room) } else { part };
+        let fitting = if text::width(part) > room { text::fitting(part, room) } else { part };
         room -= text::width(fitting).min(room);
         let style = on_ground(own_style(style), ground);
-        pen.raw(fitting, style);
+        line.push(span(fitting, style));
         if fitting.len() < part.len() {
-            pen.raw(text::ELLIPSIS, style);
-            return;
+            line.extend(is_cut.then(|| span(text::ELLIPSIS, style)));
+            break;
         }
     }
+    line
 }
 
 /// The style that the program in the pane asked for.

@@ -10,7 +10,7 @@ use super::question::Pause;
 use super::spoken::{NAMED, spoken};
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, Item, Overlay, OverlayContext, OverlayEvent, OverlayKind,
-    OverlayPlace, Pen, find, find_live_task, frame, preview, text,
+    OverlayPlace, find, find_live_task, frame, line, preview, span, text,
 };
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
@@ -198,8 +198,8 @@ impl Overlay for Raw {
                 self.read(&screen, below);
             }
         }
-        let mut pen = Pen::new(buffer, inner, last);
-        pen.text("pressed: ", canvas.theme.parts.quiet).text(&self.pressed.join(" "), canvas.theme.parts.text);
+        let pressed = span(self.pressed.join(" "), canvas.theme.parts.text);
+        line::draw(buffer, line::row(inner, last), vec![span("pressed: ", canvas.theme.parts.quiet), pressed]);
         HitMap::at(outer)
     }
 

@@ -5,14 +5,15 @@ mod heads;
 mod standing;
 mod what;
 
-use ratatui::prelude::{Buffer, Modifier, Rect, Style};
+use ratatui::prelude::{Buffer, Line, Modifier, Rect, Style};
 
+use super::kit::list::cursor;
 use super::signs::{MARKED, MUTED, PINNED};
-use super::{Canvas, Flags, Item, Pen, RowKey, TableRow, Viewport, text};
+use super::{Canvas, Flags, Item, Part, RowKey, TableRow, Viewport, blank, field, frame, line, span, text};
 use crate::present::columns::{CellLook, ColumnLayout, GAP, MARK, NAME};
 use crate::state::AgentFacts;
 use crate::status::Status;
-use cell::{Cell, begin_line};
+use cell::Cell;
 use heads::HeadLayout;
 
 /// The share of the context that is left, in percent, from which on it is shown as a warning.
@@ -61,8 +62,8 @@ pub fn draw(
         let y = heading + u16::try_from(offset - first).unwrap_or(u16::MAX);
         let line = Rect { y: area.y + y, height: 1, ..area };
         match row {
-            TableRow::Head(head) => heads::draw(canvas, buffer, line, &heads, head, offset == selected),
-            TableRow::Item(item) => draw_row(canvas, buffer, line, layout, *item, offset == selected),
+            TableRow::Head(head) => line::draw(buffer, line, heads.line(canvas, head, offset == selected)),
+            TableRow::Item(item) => line::draw(buffer, line, row_of(canvas, layout, *item, offset == selected)),
         }
         drawn.rows.push((line, row.key()));
     }
@@ -70,14 +71,14 @@ pub fn draw(
 }
 
 fn draw_heading(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, layout: &ColumnLayout) {
-    let quiet = canvas.theme.parts.quiet;
-    let mut pen = Pen::new(buffer, area, 0);
-    pen.field("", MARK, quiet);
+    let mut line = Line::from(blank(MARK));
     for (nth, (column, cells)) in layout.shown().enumerate() {
         // One that has no room beside what stands at the right is left out whole.
-        let is_whole = nth == 0 || text::width(column.title) + GAP <= usize::from(pen.room());
-        pen.skip(if nth == 0 { 0 } else { 2 }).field(if is_whole { column.title } else { "" }, cells, quiet);
+        let is_whole = nth == 0 || text::width(column.title) + GAP <= line::room(area, &line);
+        let title = if is_whole { column.title } else { "" };
+        line.extend([blank(if nth == 0 { 0 } else { GAP }), field(title, cells, canvas.theme.parts.quiet)]);
     }
+    line::draw(buffer, area, line);
 }
 
 /// Says at the right of the heading which rows are shown where not all are, and how many of the others need the
@@ -90,9 +91,7 @@ pub fn draw_extent(
     first: usize,
     page: usize,
 ) -> u16 {
-    if rows.len() <= page {
-        return area.width;
-    }
+    let Some(extent) = frame::extent(first, page, rows.len()) else { return area.width };
     let needing = |rows: &[TableRow<'_>]| -> usize {
         let of_row = |row: &TableRow<'_>| match row {
             TableRow::Head(head) if head.folded => head.counts.count(Status::Approval),
@@ -108,29 +107,20 @@ pub fn draw_extent(
     let has_room = !message.is_empty() && area.width >= LEAST_NAMED;
     let need = if hidden.iter().map(|(_, count)| count).sum::<usize>() == 1 { "needs" } else { "need" };
     let message = if has_room { format!(" {message} {need} you ") } else { String::new() };
-    let shown = format!(" {}–{last} of {}", first + 1, rows.len());
-    let cells = (text::width(&message) + text::width(&shown)).min(usize::from(area.width));
-    let width = u16::try_from(cells).unwrap_or(area.width);
-    let at = Rect { x: area.right() - width, width, ..area };
-    Pen::new(buffer, at, 0).text(&message, canvas.theme.style(Status::Approval)).text(&shown, canvas.theme.parts.quiet);
-    area.width - at.width
+    let message = span(message, canvas.theme.style(Status::Approval));
+    let line = Line::from(vec![message, span(format!(" {extent}"), canvas.theme.parts.quiet)]);
+    let width = u16::try_from(line::width(&line)).unwrap_or(u16::MAX).min(area.width);
+    line::draw(buffer, Rect { x: area.right() - width, width, ..area }, line);
+    area.width - width
 }
 
-fn draw_row(
-    canvas: &Canvas<'_>,
-    buffer: &mut Buffer,
-    line: Rect,
-    layout: &ColumnLayout,
-    item: Item<'_>,
-    is_selected: bool,
-) {
+fn row_of(canvas: &Canvas<'_>, layout: &ColumnLayout, item: Item<'_>, is_selected: bool) -> Line<'static> {
     let (parts, flags, status) = (&canvas.theme.parts, &canvas.memory.arrangement.flags, item.status());
-    let base = if is_selected { parts.selected } else { Style::default() };
     let is_stale = matches!(item, Item::Terminal(terminal) if terminal.state.stale.is_some());
-    let (is_muted, quiet) = (flags.is_muted(item), base.patch(parts.quiet));
-    let cell = Cell { canvas, item, status, is_selected, is_muted, is_stale, base, quiet };
+    let (is_muted, quiet) = (flags.is_muted(item), parts.quiet);
+    let cell = Cell { canvas, item, status, is_selected, is_muted, is_stale };
     let style = cell.style(canvas.theme.style(status));
-    let mut pen = begin_line(canvas, buffer, line, is_selected);
+    let mut line = cursor(parts, is_selected);
     // Nothing that the operator says of a row moves a column: there is one cell before the glyph, and the gap behind the name.
     let (sign, sign_style) = if flags.is_marked(item) {
         (MARKED, style)
@@ -139,15 +129,16 @@ fn draw_row(
     } else if has_bar(item, flags) {
         ("▌", style)
     } else {
-        (" ", base)
+        (" ", Style::default())
     };
-    pen.text(sign, sign_style).text(canvas.glyph(item.status()), style).text(" ", base);
+    line.extend([span(sign, sign_style), span(canvas.glyph(item.status()), style), blank(1)]);
     let mut behind = "";
     for (nth, (column, cells)) in layout.shown().enumerate() {
-        pen.field(behind, if nth == 0 { 0 } else { GAP }, quiet);
-        draw_cell(column.look, &cell, &mut pen, cells, &(column.words)(item, canvas.now));
+        line += field(behind, if nth == 0 { 0 } else { GAP }, quiet);
+        line.extend(cell_of(column.look, &cell, cells, &(column.words)(item, canvas.now)));
         behind = if column.title == NAME && flags.is_pinned(item) { PINNED } else { "" };
     }
+    line
 }
 
 /// What the operator has said of a row, by its marks.
@@ -161,39 +152,26 @@ pub fn has_bar(item: Item<'_>, flags: &Flags) -> bool {
     item.status().needs_operator() && !flags.is_muted(item)
 }
 
-fn draw_cell(look: CellLook, cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
-    let draw = match look {
-        CellLook::Name => name,
-        CellLook::Agent => agent,
-        CellLook::State => standing::state_for,
-        CellLook::Last => standing::last,
-        CellLook::Stable => standing::stable,
-        CellLook::Context => context,
-        CellLook::What => what::draw,
-        CellLook::Quiet => quiet,
-    };
-    draw(cell, pen, cells, words);
-}
-
-fn name(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, name: &str) {
-    let needs = matches!(cell.status.group(), Status::Approval | Status::Failed) && !cell.is_muted;
-    let bold = if needs || cell.is_selected { Modifier::BOLD } else { Modifier::empty() };
-    pen.field(name, cells, cell.text().add_modifier(bold));
-}
-
-/// The style of what is less important.
-fn quiet(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
-    pen.field(words, cells, cell.quiet);
-}
-
-/// An agent, with its version where that has room.
-fn agent(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
-    quiet(cell, pen, cells, if text::width(words) > cells { cell.item.tool() } else { words });
-}
-
-/// How much of its context is left, which is a warning when it is little.
-fn context(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
-    let is_little = cell.item.facts().and_then(AgentFacts::context_left).is_some_and(|(left, _)| left < LITTLE_CONTEXT);
-    let style = if is_little { cell.style(cell.canvas.theme.style(Status::Interrupted)) } else { cell.quiet };
-    pen.field(words, cells, style);
+fn cell_of(look: CellLook, cell: &Cell<'_, '_>, cells: usize, words: &str) -> Vec<Part> {
+    match look {
+        CellLook::Name => {
+            let needs = matches!(cell.status.group(), Status::Approval | Status::Failed) && !cell.is_muted;
+            let bold = if needs || cell.is_selected { Modifier::BOLD } else { Modifier::empty() };
+            vec![field(words, cells, cell.text().add_modifier(bold))]
+        }
+        // With its version where that has room.
+        CellLook::Agent if text::width(words) > cells => vec![field(cell.item.tool(), cells, cell.quiet())],
+        CellLook::Agent | CellLook::Quiet => vec![field(words, cells, cell.quiet())],
+        CellLook::State => standing::state_for(cell, cells, words),
+        CellLook::Last => standing::last(cell, cells, words),
+        CellLook::Stable => vec![standing::stable(cell, cells)],
+        // Little that is left is a warning.
+        CellLook::Context => {
+            let left = cell.item.facts().and_then(AgentFacts::context_left);
+            let is_little = left.is_some_and(|(left, _)| left < LITTLE_CONTEXT);
+            let warning = || cell.style(cell.canvas.theme.style(Status::Interrupted));
+            vec![field(words, cells, if is_little { warning() } else { cell.quiet() })]
+        }
+        CellLook::What => what::words_of(cell, cells, words),
+    }
 }

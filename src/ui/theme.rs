@@ -6,6 +6,7 @@ use ratatui::style::{Color, Modifier, Style};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use super::signs::RUNS;
 use super::text;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
@@ -261,6 +262,10 @@ impl Theme {
     /// The glyph of a status; for work it is the spinner's at that time, unless nothing may move.
     pub fn glyph(&self, status: Status, ascii: bool, now: Option<Timestamp>) -> &str {
         let appearance = self.appearance(status);
+        // Nothing is known of how a task gets on, and what turns would say that it does.
+        if status == Status::Running {
+            return RUNS;
+        }
         if let Some(now) = now.filter(|_| status == Status::Working && self.frames(ascii) > 0) {
             let step = now.as_millis() / i64::try_from(SPINNER_STEP.as_millis()).unwrap_or(1);
             let index = usize::try_from(step).unwrap_or(0) % self.frames(ascii);

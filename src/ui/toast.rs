@@ -4,7 +4,7 @@ use ratatui::prelude::{Buffer, Rect};
 
 use super::kit::frame::Look;
 use super::spoken::spoken_all;
-use super::{Pen, frame, text};
+use super::{blank, frame, line, span, text};
 use crate::fleet::TerminalKey;
 use crate::operation::{Act, Operation, Outcome, Reply, When};
 use crate::status::Status;
@@ -173,13 +173,11 @@ impl Toast {
     fn draw(&self, look: &Look<'_>, buffer: &mut Buffer, place: Rect, lines: &[String]) {
         frame::clear(buffer, place);
         buffer.set_style(place, look.theme.parts.selected);
-        let style = look.theme.parts.selected.patch(look.theme.style(self.status));
+        let style = look.theme.style(self.status);
         // The glyph of what is unknown would look like the end of something that was cut.
         let glyph = if self.status == Status::Unknown { NOTE_MARK } else { look.glyph(self.status) };
-        Pen::new(buffer, place, 0).skip(1).raw(glyph, style);
-        for (row, line) in (0..).zip(lines) {
-            Pen::new(buffer, place, row).skip(3).text(line, style);
-        }
+        line::draw_all(buffer, place, lines.iter().map(|line| vec![blank(3), span(line, style)]));
+        line::draw(buffer, place, vec![blank(1), span(glyph, style)]);
     }
 }
 

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use jiff::ToSpan;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use ratatui::prelude::{Buffer, Rect, Style};
+use ratatui::prelude::{Buffer, Line, Rect, Style};
 
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, OverlayPlace, Pen,
-    Request, Viewport, frame, text, times,
+    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, OverlayPlace,
+    Part, Request, Viewport, blank, field, frame, line, right, span, text, times,
 };
 use crate::fleet::View;
 use crate::present::totals::{TotalsWords, signs_explained, turns_told};
@@ -101,7 +101,7 @@ impl Overlay for Today {
         let (rows, idle) = days.map(|days| DayRow::all(days)).unwrap_or_default();
         let below = Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area };
         if rows.is_empty() && idle == 0 {
-            frame::titled(canvas, buffer, area, &[(&named, parts.title), (&by, parts.quiet)]);
+            frame::titled(canvas, buffer, area, vec![span(named, parts.title), span(by, parts.quiet)]);
             let label = canvas.keymap.key_for(Context::Fleet, Action::Label);
             let lines = match answer {
                 None => ["reading what the history has of it …".to_owned(), String::new()],
@@ -120,33 +120,24 @@ impl Overlay for Today {
                     "the dashboard and `fleetwatch watch` write the history while they run".to_owned(),
                 ],
             };
-            for (row, line) in (1..).zip(lines) {
-                Pen::new(buffer, below, row)
-                    .skip(1)
-                    .text(&(canvas.hint)(&line), if row == 1 { parts.text } else { parts.quiet });
+            for (nth, said, style) in [(1, &lines[0], parts.text), (2, &lines[1], parts.quiet)] {
+                line::draw(buffer, line::row(below, nth), vec![blank(1), span((canvas.hint)(said), style)]);
             }
             return HitMap::at(area);
         }
         let chart = Chart::new(canvas, below, &rows, busy_hours(hours_of(date, canvas.zone).0, &rows));
         let page = (usize::from(below.height.saturating_sub(1 + u16::from(idle > 0))) / chart.lines()).max(1);
         let first = self.view.fit(page, rows.len());
-        let shown = match rows.len() > page {
-            true => format!("{}–{} of {}", first + 1, (first + page).min(rows.len()), rows.len()),
-            false => String::new(),
-        };
-        let mut title = vec![(named.as_str(), parts.title), (&by, parts.quiet), ("a full bar is 1h", parts.quiet)];
-        title.extend((!shown.is_empty()).then_some((shown.as_str(), parts.quiet)));
-        frame::titled(canvas, buffer, area, &title);
-        chart.draw_clock(buffer, below);
-        let mut top = 1;
-        for row in rows.iter().skip(first).take(page) {
-            chart.draw_row(buffer, below, top, row);
-            top = top.saturating_add(u16::try_from(chart.lines()).unwrap_or(u16::MAX));
-        }
+        let mut title = vec![span(named, parts.title), span(by, parts.quiet), span("a full bar is 1h", parts.quiet)];
+        title.extend(frame::extent(first, page, rows.len()).map(|extent| span(extent, parts.quiet)));
+        frame::titled(canvas, buffer, area, title);
+        let mut lines = vec![chart.clock()];
+        lines.extend(rows.iter().skip(first).take(page).flat_map(|row| chart.row(row)));
         if idle > 0 {
             let more = if rows.is_empty() { "" } else { " more" };
-            Pen::new(buffer, below, top).skip(1).text(&format!("{idle}{more} did nothing"), parts.quiet);
+            lines.push(Line::from(vec![blank(1), span(format!("{idle}{more} did nothing"), parts.quiet)]));
         }
+        line::draw_all(buffer, below, lines);
         HitMap::at(area)
     }
 
@@ -248,6 +239,7 @@ fn full(day: &DayTotals) -> Span {
 /// How the rows are laid out, which is the same for all of them.
 struct Chart<'a> {
     canvas: &'a Canvas<'a>,
+    area: Rect,
     /// The beginnings of the hours.
     hours: Vec<Timestamp>,
     eighths: [&'static str; 8],
@@ -276,7 +268,7 @@ impl<'a> Chart<'a> {
         let each = height / rows.len().max(1);
         let (tall, gap) = if each > 2 { (((each - 1) / 2).min(TALLEST), 1) } else { (1, 0) };
         let eighths = if canvas.ascii { ASCII_EIGHTHS } else { EIGHTHS };
-        Self { canvas, hours, eighths, name, hour, tall, gap, in_words }
+        Self { canvas, area, hours, eighths, name, hour, tall, gap, in_words }
     }
 
     /// The lines of a row.
@@ -284,38 +276,34 @@ impl<'a> Chart<'a> {
         2 * self.tall + self.gap
     }
 
-    /// Draws which hour stands where.
-    fn draw_clock(&self, buffer: &mut Buffer, area: Rect) {
+    /// Which hour stands where.
+    fn clock(&self) -> Line<'static> {
         let each = match self.hour {
             1 => 6,
             2 => 3,
             _ => 1,
         };
-        let start = 2 + self.name;
-        let mut free = 0;
+        let quiet = self.canvas.theme.parts.quiet;
+        let mut labels = String::new();
         for (nth, begin) in self.hours.iter().enumerate() {
             let clock = times::clock(*begin, self.canvas.zone);
             let hour = clock.get(..2).and_then(|hour| hour.parse::<u8>().ok()).filter(|hour| hour % each == 0);
-            let Some(label) = hour.map(|hour| hour.to_string()).filter(|_| nth * self.hour >= free) else { continue };
-            let place = start + nth * self.hour;
-            free = nth * self.hour + label.len() + 1;
-            let mut pen = Pen::new(buffer, area, 0);
-            pen.skip(u16::try_from(place).unwrap_or(u16::MAX)).text(&label, self.canvas.theme.parts.quiet);
+            let place = nth * self.hour;
+            if let Some(hour) = hour.filter(|_| labels.is_empty() || place > labels.len()) {
+                labels = format!("{labels:place$}{hour}");
+            }
         }
-        if !self.in_words {
-            let place = start + self.hours.len() * self.hour + 1;
-            let mut pen = Pen::new(buffer, area, 0);
-            pen.skip(u16::try_from(place).unwrap_or(u16::MAX));
-            pen.text(&signs_explained(&|status| self.sign(status)), self.canvas.theme.parts.quiet);
-        }
+        let signs = if self.in_words { String::new() } else { signs_explained(&|status| self.sign(status)) };
+        let cells = self.hours.len() * self.hour + 1;
+        vec![blank(2 + self.name), span(format!("{labels:cells$}{signs}"), quiet)].into()
     }
 
     fn sign(&self, status: Status) -> String {
         self.canvas.glyph(status).to_owned()
     }
 
-    /// Draws the bars of one row from a line of the area on, and what they are in words.
-    fn draw_row(&self, buffer: &mut Buffer, area: Rect, top: u16, row: &DayRow<'_>) {
+    /// The bars of one row, and what they are in words.
+    fn row(&self, row: &DayRow<'_>) -> Vec<Line<'static>> {
         let (theme, parts) = (self.canvas.theme, &self.canvas.theme.parts);
         let TotalsWords { worked, waited, turns, tokens, cost } = TotalsWords::of(&row.day.whole);
         let sign = |status| self.sign(status);
@@ -331,26 +319,29 @@ impl<'a> Chart<'a> {
             (Holder::Working, Status::Working, (row.name, parts.text), worked, "worked", turns),
             (Holder::Waiting, Status::Approval, (&full, parts.quiet), waited, "waited", used.join("  ")),
         ];
-        let mut line = top;
+        let mut lines = Vec::new();
         for (holder, status, (name, name_style), time, word, rest) in bars {
             for level in (0..self.tall).rev() {
                 let is_first = level + 1 == self.tall;
-                let mut pen = Pen::new(buffer, area, line);
-                pen.skip(1).field(if is_first { name } else { "" }, self.name, name_style).skip(1);
-                self.draw_bar(&mut pen, row, holder, level, theme.style(status));
+                let name = field(if is_first { name } else { "" }, self.name, name_style);
+                let mut line = Line::from(vec![blank(1), name, blank(1)]);
+                line.extend(self.bar(row, holder, level, theme.style(status)));
                 if is_first {
                     let (time, word) = time.as_deref().map_or(("", ""), |time| (time, word));
-                    pen.skip(1).right(time, LENGTH, parts.text).skip(1).field(word, WORD - 1, parts.quiet);
-                    pen.text(&rest, parts.text);
+                    let length = LENGTH.min(line::room(self.area, &line).saturating_sub(1));
+                    line.extend([blank(1), right(time, length, parts.text), blank(1)]);
+                    line.extend([field(word, WORD - 1, parts.quiet), span(&rest, parts.text)]);
                 }
-                line = line.saturating_add(1);
+                lines.push(line);
             }
         }
+        lines.extend((0..self.gap).map(|_| Line::default()));
+        lines
     }
 
-    /// Draws one line of the bars of a day.
-    fn draw_bar(&self, pen: &mut Pen<'_>, row: &DayRow<'_>, holder: Holder, level: usize, style: Style) {
-        for begin in &self.hours {
+    /// One line of the bars of a day.
+    fn bar(&self, row: &DayRow<'_>, holder: Holder, level: usize, style: Style) -> impl Iterator<Item = Part> {
+        self.hours.iter().map(move |begin| {
             let hour = row.day.hours.get(begin);
             let height = hour.map_or(0, |hour| self.eighths_of(hour.time(holder), row.full));
             let (symbol, style) = match height.saturating_sub(level * 8) {
@@ -359,8 +350,8 @@ impl<'a> Chart<'a> {
                 0 => (" ", style),
                 filled => (self.eighths[filled.min(8) - 1], style),
             };
-            pen.raw(&symbol.repeat(self.hour), style);
-        }
+            span(symbol.repeat(self.hour), style)
+        })
     }
 
     /// How high a bar is, in eighths of a line; what is more than nothing can be seen.

@@ -1,7 +1,7 @@
 //! Who gets a prompt: what stands in its way; with several agents, who will get it, who will not and why, the
 //! question before it is sent, and each outcome.
 
-use ratatui::prelude::{Buffer, Rect, Style};
+use ratatui::prelude::{Buffer, Line, Rect};
 
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Operation, Outcome, Recipient, Refusal, When};
@@ -11,8 +11,8 @@ use crate::ui::question::{Answers, Hold, Question, QuestionText};
 use crate::ui::reading::Paragraph;
 use crate::ui::theme::Parts;
 use crate::ui::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, Pen, StyledLine,
-    Theme, Topic, Viewport, find, frame, text, toast,
+    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, Theme, Topic,
+    Viewport, blank, field, find, frame, line, span, text, toast,
 };
 
 /// One terminal, or several that get the same.
@@ -130,7 +130,7 @@ pub fn draw_preview(
     let parts = &canvas.theme.parts;
     let now = keys.iter().filter(|key| gets(view, key, way) == Gets::Now).count();
     let title = format!("{now} of {} would get it now", keys.len());
-    let area = frame::titled(canvas, buffer, area, &[(title.as_str(), parts.title)]);
+    let area = frame::titled(canvas, buffer, area, vec![span(title, parts.title)]);
     let mut lines = lines(canvas.theme, keys, (text, way), view);
     let room = usize::from(area.height);
     if lines.len() > room && room < LIST {
@@ -138,15 +138,20 @@ pub fn draw_preview(
     } else if lines.len() > room {
         let more = format!("and {} more", lines.len() + 1 - room);
         lines.truncate(room - 1);
-        lines.push(vec![(more, parts.quiet)]);
+        lines.push(span(more, parts.quiet).into());
     }
-    for (row, line) in (0..area.height).zip(lines) {
-        Pen::new(buffer, area, row).skip(1).line(&line);
-    }
+    let inner = Rect { x: area.x + area.width.min(1), width: area.width.saturating_sub(1), ..area };
+    line::draw_all(buffer, inner, lines);
 }
 
 /// Who would get it now, later and not at all, in a line each.
-fn in_brief(canvas: &Canvas<'_>, keys: &[TerminalKey], way: SendWay, cells: usize, view: &View<'_>) -> Vec<StyledLine> {
+fn in_brief(
+    canvas: &Canvas<'_>,
+    keys: &[TerminalKey],
+    way: SendWay,
+    cells: usize,
+    view: &View<'_>,
+) -> Vec<Line<'static>> {
     let line = |(status, word)| {
         let of_it = |key: &&TerminalKey| gets(view, key, way).in_words() == (status, word);
         let names: Vec<String> = keys.iter().filter(of_it).map(|key| name(view, key)).collect();
@@ -155,13 +160,13 @@ fn in_brief(canvas: &Canvas<'_>, keys: &[TerminalKey], way: SendWay, cells: usiz
         }
         let message = format!("{word} {}  ", names.len());
         let names = text::cut(&names.join(", "), cells.saturating_sub(text::width(&message))).into_owned();
-        Some(vec![(message, canvas.theme.style(status)), (names, canvas.theme.parts.text)])
+        Some(vec![span(message, canvas.theme.style(status)), span(names, canvas.theme.parts.text)].into())
     };
     [NOW, WHEN_READY, NOT].into_iter().filter_map(line).collect()
 }
 
 /// Who gets it and who does not, in a line each.
-fn lines(theme: &Theme, keys: &[TerminalKey], (prompt, way): (&str, SendWay), view: &View<'_>) -> Vec<StyledLine> {
+fn lines(theme: &Theme, keys: &[TerminalKey], (prompt, way): (&str, SendWay), view: &View<'_>) -> Vec<Line<'static>> {
     let parts = &theme.parts;
     let names = keys.iter().map(|key| text::width(&name(view, key))).max().unwrap_or(0).min(NAME_MOST);
     let line = |key: &TerminalKey| {
@@ -172,7 +177,8 @@ fn lines(theme: &Theme, keys: &[TerminalKey], (prompt, way): (&str, SendWay), vi
             find(view, key).and_then(|terminal| terminal.input.taken(prompt)).filter(|_| status != Status::Failed);
         let why = taken.into_iter().chain(why).collect::<Vec<_>>().join(", ");
         let style = theme.style(status);
-        vec![(format!("{:<10}  ", word), style), (format!("{name}  "), parts.text), (why, parts.quiet)]
+        let (word, name) = (span(format!("{word:<10}  "), style), span(format!("{name}  "), parts.text));
+        vec![word, name, span(why, parts.quiet)].into()
     };
     keys.iter().map(line).collect()
 }
@@ -251,7 +257,7 @@ impl SendQuestion {
         let why = self.why.iter().flat_map(|why| [Paragraph::plain(*why, plain), Paragraph::default()]);
         let who = lines(theme, self.to.keys(), (&self.prompt, self.way), view).into_iter().map(Paragraph::new);
         let message = [Paragraph::default(), Paragraph::plain("the whole text:", quiet)];
-        let indented = |line| Paragraph::plain(line, plain).led_by(vec![("  ".into(), Style::default())]);
+        let indented = |line| Paragraph::plain(line, plain).led_by(blank(2));
         why.chain(who).chain(message).chain(self.prompt.lines().map(indented)).collect::<Vec<_>>().into()
     }
 
@@ -288,7 +294,7 @@ impl Overlay for SendQuestion {
         match action {
             Action::Confirm if self.hold(cx.view).is_none() => Flow::Reply(OverlayReply::Yes),
             Action::Confirm => Flow::Stay,
-            _ => self.question.perform(action),
+            _ => Flow::read(self.question.view(), action),
         }
     }
 
@@ -341,7 +347,7 @@ impl Overlay for Outcomes {
         let queued = if queued > 0 { format!(", {queued} queued") } else { String::new() };
         let title = format!("taken by {taken} of {}{queued}", self.terminals.len());
         let names = self.terminals.iter().map(|(_, name, _)| text::width(name)).max().unwrap_or(0);
-        let line = |(_, name, progress): &(TerminalKey, String, Progress)| -> StyledLine {
+        let line = |(_, name, progress): &(TerminalKey, String, Progress)| -> Line<'static> {
             let (status, word, why) = match progress {
                 Progress::Sending => (Status::Working, "sending …", String::new()),
                 Progress::Queued => (Status::Working, "queued", "sent when the agent is ready".to_owned()),
@@ -355,17 +361,12 @@ impl Overlay for Outcomes {
                     (toast::outcome_status(outcome), word, outcome.detail().unwrap_or_default())
                 }
             };
-            let style = canvas.theme.style(status);
-            let glyph = canvas.glyph(status).to_owned();
-            vec![
-                (glyph, style),
-                (format!(" {word:<10} "), style),
-                (format!("{}  ", text::padded(name, names)), parts.text),
-                (why, parts.quiet),
-            ]
+            let word = span(format!("{} {word:<10} ", canvas.glyph(status)), canvas.theme.style(status));
+            vec![word, field(name, names, parts.text), blank(2), span(why, parts.quiet)].into()
         };
-        let lines: Vec<StyledLine> = self.terminals.iter().map(line).collect();
-        frame::popup(canvas, buffer, area, &title, &lines, &mut self.view)
+        let lines: Vec<Line<'_>> = self.terminals.iter().map(line).collect();
+        let inner = frame::popup(canvas, buffer, area, (&title, &lines), frame::ONE_COLUMN, &mut self.view);
+        HitMap::at(frame::around(inner))
     }
 
     fn perform(&mut self, action: Action, _cx: &mut OverlayContext<'_, '_>) -> Flow {

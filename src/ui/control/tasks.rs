@@ -3,8 +3,8 @@
 use super::group::Group;
 use crate::fleet::View;
 use crate::task::Task;
+use crate::ui::confirm::Confirm;
 use crate::ui::lists::task_sessions;
-use crate::ui::question::Confirm;
 use crate::ui::{Action, Item, Request, Ui, text};
 
 pub(super) const GROUP: Group = Group {
@@ -18,7 +18,7 @@ fn why_not(ui: &Ui, action: Action, view: &View<'_>) -> Option<String> {
     match action {
         Action::TaskSessions => view.sessions.is_empty().then(|| "there are no sessions".to_owned()),
         Action::PruneTasks => {
-            let has_none = !view.tasks.iter().any(|task| is_over(&task));
+            let has_none = !view.tasks.iter().any(is_over);
             has_none.then(|| "there is no task to remove".to_owned())
         }
         _ => match ui.acted_on(view)? {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use ratatui::prelude::{Buffer, Rect, Style};
+use ratatui::prelude::{Buffer, Line, Rect, Style};
 
 use super::state::{DialogBox, Held, Shown, Stage, Typing};
 use crate::dialog::{self, Choice, Cut, Manner};
@@ -13,7 +13,7 @@ use crate::status::Status;
 use crate::ui::question::{Hold, QuestionText};
 use crate::ui::reading::Paragraph;
 use crate::ui::theme::Parts;
-use crate::ui::{Action, Canvas, Hint, HitMap, Overlay, Pen, StyledLine, Theme, frame, preview, text, times};
+use crate::ui::{Action, Canvas, Hint, HitMap, Overlay, Theme, blank, frame, line, preview, right, span, text, times};
 
 /// What is sent for an option that takes a text, behind its key.
 pub const TEXT_THEN_ENTER: &str = "the text, then Enter";
@@ -36,7 +36,7 @@ impl Shown {
         if self.dialog.cuts.contains(&Cut::Top) {
             lines.push(Paragraph::plain("▲ … its beginning is not on the screen", changed));
             let above = self.dialog.above.iter();
-            lines.extend(above.map(|line| Paragraph::plain(line.trim_start().to_owned(), parts.text)));
+            lines.extend(above.map(|line| Paragraph::plain(line.trim_start(), parts.text)));
         }
         let gone = self.before.iter().filter(|line| !self.says(line));
         let gone: Vec<&String> = gone.collect();
@@ -52,9 +52,8 @@ impl Shown {
         // What a theme draws screens on is not what it draws boxes on: their colours could not be read here.
         let has_ground = parts.screen.bg.is_some();
         let plain = |style: Style| Style { fg: None, bg: None, ..style };
-        for (indent, mut line) in self.text() {
-            line.iter_mut().filter(|_| has_ground).for_each(|(_, style)| *style = plain(*style));
-            let text: String = line.iter().map(|(text, _)| text.as_str()).collect();
+        for (indent, text, mut line) in self.text() {
+            line.iter_mut().filter(|_| has_ground).for_each(|span| span.style = plain(span.style));
             let is_new =
                 !self.before.is_empty() && !text.trim().is_empty() && !self.before.contains(&text.trim().to_owned());
             let cut = self.dialog.cuts.iter().find_map(|cut| match cut {
@@ -65,9 +64,10 @@ impl Shown {
             });
             let mark = cut.unwrap_or(if is_new { "+ " } else { "" });
             // What is wrapped keeps the indentation of its first row.
-            let lead = [(mark.to_owned(), changed), (" ".repeat(indent), Style::default())];
-            let lead = lead.into_iter().filter(|(lead, _)| !lead.is_empty()).collect();
-            lines.push(Paragraph::new(line).led_by(lead));
+            let lead = [span(mark, changed), blank(indent)];
+            lines.push(
+                Paragraph::new(line).led_by(lead.into_iter().filter(|it| !it.content.is_empty()).collect::<Line<'_>>()),
+            );
         }
         let dialog = &self.dialog;
         if !dialog.options.is_empty() {
@@ -77,8 +77,7 @@ impl Shown {
         let names = dialog.options.iter().map(|option| text::width(&option.name)).max().unwrap_or(0);
         for (place, option) in dialog.options.iter().enumerate() {
             let is_chosen = Some(place) == chosen;
-            let name = format!("{}{}", " ".repeat(names - text::width(&option.name)), option.name);
-            let lead = vec![(name, parts.key), ("  ".to_owned(), Style::default())];
+            let lead = vec![right(&option.name, names, parts.key), blank(2)];
             let tick = option.ticked.map_or("", |_| if ticks.contains(&place) { "[x] " } else { "[ ] " });
             let typed = if is_chosen { typed } else { "" };
             options.push(option_line(option, tick, typed, parts).among_options(parts, is_chosen, lead));
@@ -89,35 +88,34 @@ impl Shown {
         QuestionText { text: lines, options, picked }
     }
 
-    /// What is asked, without the options, in the agent's own colours where a line stands in one row of its screen.
-    fn text(&self) -> Vec<(usize, StyledLine)> {
+    /// What is asked, without the options, in the agent's own colours where a line stands in one row of its screen; each line
+    /// behind its indentation and its text.
+    fn text(&self) -> Vec<(usize, &str, Line<'static>)> {
         let rows = self.screen.rows().get(self.dialog.rows.clone()).unwrap_or_default();
         let rows: Vec<Cow<'_, Row>> = rows.iter().map(Row::spelled).collect();
         let mut from = 0;
-        let line = |line: &String| -> (usize, StyledLine) {
+        let line = |line| {
+            let line: &String = line;
             let text = line.trim_start();
             let at = |row: &Row| Some(row.text().find(text)?).filter(|_| !text.is_empty());
             let found = rows.iter().enumerate().skip(from).find_map(|(place, row)| Some((place, row, at(row)?)));
-            let mut parts = Vec::new();
-            match found {
+            let parts = match found {
                 Some((place, row, start)) => {
                     from = place;
-                    parts.extend(part(row, start..start + text.len()));
+                    part(row, start..start + text.len())
                 }
-                None => parts.push((text.to_owned(), Style::default())),
-            }
-            (line.len() - text.len(), parts)
+                None => span(text, Style::default()).into(),
+            };
+            (line.len() - text.len(), text, parts)
         };
         self.dialog.text.iter().map(line).collect()
     }
 
     /// All that it says, in plain lines.
     pub(super) fn said(&self) -> Vec<String> {
-        let asked = self.text();
-        let asked = asked.iter().map(|(_, line)| line.iter().map(|(text, _)| text.as_str()).collect::<String>());
-        let options = self.dialog.options.iter().map(|option| option.label.clone());
-        let said = asked.map(|line| line.trim().to_owned()).chain(options);
-        said.filter(|line| !line.is_empty()).collect()
+        let options = self.dialog.options.iter().map(|option| option.label.as_str());
+        let said = self.dialog.text.iter().map(|line| line.trim()).chain(options);
+        said.filter(|line| !line.is_empty()).map(str::to_owned).collect()
     }
 
     fn says(&self, line: &String) -> bool {
@@ -127,25 +125,24 @@ impl Shown {
 
 /// All that an option says; the label first.
 fn option_line(option: &Choice, tick: &str, typed: &str, parts: &Parts) -> Paragraph {
-    let mut line = vec![(format!("{tick}{}", option.label), parts.text)];
+    let mut line = vec![span(format!("{tick}{}", option.label), parts.text)];
     if !option.detail.is_empty() {
-        line.push((format!("  {}", option.detail), parts.quiet));
+        line.push(span(format!("  {}", option.detail), parts.quiet));
     }
     if !typed.is_empty() {
-        line.push((": ".to_owned(), parts.quiet));
-        line.push((typed.to_owned(), parts.key));
+        line.extend([span(": ", parts.quiet), span(typed, parts.key)]);
     }
     Paragraph::new(line)
 }
 
 /// A part of a row in the agent's own colours.
-fn part(row: &Row, wanted: Range<usize>) -> StyledLine {
+fn part(row: &Row, wanted: Range<usize>) -> Line<'static> {
     let mut end = 0;
     let run = |(text, style): (&str, _)| {
         let start = end;
         end += text.len();
         let (from, to) = (wanted.start.max(start), wanted.end.min(end));
-        (from < to).then(|| (text[from - start..to - start].to_owned(), preview::own_style(style)))
+        (from < to).then(|| span(&text[from - start..to - start], preview::own_style(style)))
     };
     row.runs().filter_map(run).collect()
 }
@@ -186,31 +183,27 @@ impl DialogBox {
             _ => (sends, parts.quiet),
         };
         self.has_line = area.height >= ROOMY;
-        let mut row = 0;
+        let mut lines: Vec<Line<'_>> = Vec::new();
         if let Some(Typing { line, .. }) = &self.typing {
-            let mut pen = Pen::new(buffer, sheet.said, row);
-            pen.raw("> ", parts.key);
-            let room = usize::from(pen.room());
-            line.draw(canvas, &mut pen, room);
-            row += 1;
+            lines.push(line.behind(canvas, sheet.said, span("> ", parts.key)));
         }
         // In the last row, what a key has brought about says more than what holds all the time.
-        if message.is_none() || row + 1 + more < sheet.said.height {
-            Pen::new(buffer, sheet.said, row).text(&said, style);
-            row += 1;
+        let height = usize::from(sheet.said.height);
+        if message.is_none() || lines.len() + 1 + usize::from(more) < height {
+            lines.push(span(said, style).into());
         }
         if let Some((status, message)) = &message {
             let style = canvas.theme.style(*status);
-            let (room, rows) = (usize::from(sheet.said.width.saturating_sub(2)), sheet.said.height.saturating_sub(row));
+            let (room, rows) = (usize::from(sheet.said.width.saturating_sub(2)), height.saturating_sub(lines.len()));
             let wrapped = |message: &str, most| text::wrapped(message, room, most);
             // Why nothing was sent says that nothing was, where there is no room for both.
-            let is_cut = wrapped(message, usize::MAX).len() > usize::from(rows);
+            let is_cut = wrapped(message, usize::MAX).len() > rows;
             let message = message.strip_prefix("nothing was sent: ").filter(|_| is_cut).unwrap_or(message.as_str());
-            Pen::new(buffer, sheet.said, row).raw(canvas.glyph(*status), style);
-            for (row, line) in (row..).zip(wrapped(message, usize::from(rows))) {
-                Pen::new(buffer, sheet.said, row).skip(2).text(&line, style);
-            }
+            let signs = std::iter::once(canvas.glyph(*status)).chain(std::iter::repeat(" "));
+            let line = |(sign, line)| vec![span(sign, style), blank(1), span(line, style)].into();
+            lines.extend(signs.zip(wrapped(message, rows)).map(line));
         }
+        line::draw_all(buffer, sheet.said, lines);
         let is_open = self.stage == Stage::Choosing;
         let mut buttons: Vec<Hint> = if is_open { self.ways(held) } else { Vec::new() };
         buttons.retain(|hint| hint.0 != Action::Jump && *hint != (Action::Down, "choose"));
@@ -236,10 +229,7 @@ impl DialogBox {
             None if can_tick => vec![(Action::Answer, "hand in"), (Action::Tick, "tick"), (Action::Down, "choose")],
             None if self.wants_text() => vec![(Action::Answer, "type it"), (Action::Down, "choose")],
             None => vec![(Action::Answer, "answer"), (Action::Down, "choose")],
-            Some(Held::Not(Hold::Unread(above, below))) => {
-                let [up, down] = self.read_on();
-                vec![(if below == 0 && above > 0 { up } else { down }, "read on")]
-            }
+            Some(Held::Not(hold @ Hold::Unread(..))) => hold.hint().into_iter().collect(),
             Some(Held::NothingTicked) => vec![(Action::Tick, "tick"), (Action::Down, "choose")],
             Some(Held::NothingTyped) => Vec::new(),
             Some(Held::Lost) => vec![(Action::Answer, "keep as a draft")],
@@ -249,14 +239,6 @@ impl DialogBox {
             }
             Some(Held::Not(Hold::TooSmall)) => vec![(Action::Jump, "answer there")],
             Some(Held::Not(Hold::Changed) | Held::NoChoice) => Vec::new(),
-        }
-    }
-
-    /// The actions that read on, up and down.
-    pub(super) fn read_on(&self) -> [Action; 2] {
-        match self.typing {
-            Some(_) => [Action::Up, Action::Down],
-            None => [Action::Up, Action::Down],
         }
     }
 
@@ -301,7 +283,7 @@ impl DialogBox {
                 let [goes, jumps] = ["goes there", "jumps"].map(|way| way_of(jump.as_deref(), way, ": "));
                 [format!("too small to read it here{goes}"), format!("too small{jumps}")]
             }
-            Held::Not(hold) => return hold.words(canvas, context, self.read_on()),
+            Held::Not(hold) => return hold.words(canvas, context),
             Held::NothingTyped => ["nothing is typed yet", "nothing typed yet"].map(str::to_owned),
             Held::Lost => {
                 let keep = key(Action::Answer);

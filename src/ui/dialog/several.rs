@@ -18,12 +18,14 @@ use crate::time::Timestamp;
 use crate::ui::composer::{Outcomes, Progress};
 use crate::ui::question::{Answers, Hold, Question, QuestionText};
 use crate::ui::reading::Paragraph;
-use crate::ui::{Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayKind, Theme, find, text};
+use crate::ui::{
+    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayKind, Theme, blank, field, find, span,
+    text,
+};
 
 /// What the keys are called.
 const ANSWERS: Answers = Answers {
     context: Context::Dialog,
-    read: [Action::Down, Action::Up],
     yes: (Action::Answer, "answer them"),
     others: &[(Action::Down, "choose"), (Action::Close, "close without answering")],
 };
@@ -222,8 +224,9 @@ impl SeveralDialogs {
         let widest = keys.iter().map(|keys| text::width(keys)).max().unwrap_or(0);
         let option = |(place, option): (usize, Common)| {
             let count = self.count(&option);
-            let lead = vec![(format!("{}  ", text::padded(&keys[place], widest)), parts.key)];
-            let line = vec![(option.1, parts.text), (format!("  {count} of {}", self.asking.len()), parts.quiet)];
+            let lead = vec![field(&keys[place], widest, parts.key), blank(2)];
+            let of = span(format!("  {count} of {}", self.asking.len()), parts.quiet);
+            let line = vec![span(option.1, parts.text), of];
             Paragraph::new(line).among_options(parts, Some(place) == self.question.chosen(), lead)
         };
         let options = options.iter().cloned().enumerate().map(option).collect();
@@ -346,9 +349,9 @@ impl Overlay for SeveralDialogs {
                 let asked = self.asked(&Theme::default());
                 self.question.step(if action == Action::Down { 1 } else { -1 }, &asked, 0);
             }
-            Action::Tick => return self.question.perform(Action::PageDown),
+            Action::Tick => return Flow::read(self.question.view(), Action::PageDown),
             Action::PageUp | Action::PageDown => {
-                return self.question.perform(action);
+                return Flow::read(self.question.view(), action);
             }
             _ => cx.say("that is done in the box of one dialog"),
         }

@@ -1,13 +1,13 @@
 //! How the files around a terminal differ from the last commit, and which are untracked: always as it is now.
 
-use ratatui::prelude::{Buffer, Modifier, Rect};
+use ratatui::prelude::{Buffer, Line, Modifier, Rect};
 
 use crate::repository::{DiffLine, DiffLineKind, GitFacts, GitTrouble, WorkingTreeDiff};
 use crate::screen::KeptScreen;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::ui::search::SearchableText;
-use crate::ui::{Canvas, Pen, StyledLine, reading};
+use crate::ui::{Canvas, blank, line, span};
 
 /// How soon the difference is read again when other facts of the repository were read.
 const FACTS: Span = Span::from_secs(1);
@@ -55,7 +55,7 @@ impl DiffView {
     pub fn set(&mut self, result: Result<WorkingTreeDiff, GitTrouble>) {
         self.is_under_way = false;
         let lines = result.iter().flat_map(|diff| &diff.lines);
-        self.reader.set_texts(lines.map(|line| line.text.clone()).collect());
+        self.reader.set_texts(lines.map(|line| &line.text));
         self.result = Some(result);
     }
 
@@ -95,19 +95,15 @@ impl DiffView {
             Some(Err(trouble)) => trouble.to_string(),
             Some(Ok(diff)) if diff.is_empty() => "no changes since the last commit".to_owned(),
             Some(Ok(diff)) => {
-                let mut view = self.reader.view;
-                reading::draw(&mut view, buffer, area, diff.lines.len(), |index| {
-                    self.reader.marked(canvas, index, line(canvas, &diff.lines[index]))
-                });
-                self.reader.view = view;
-                return;
+                let line = |index: usize| line_of(canvas, &diff.lines[index]);
+                return self.reader.draw(canvas, buffer, area, diff.lines.len(), line);
             }
         };
-        Pen::new(buffer, area, 0).skip(1).text(&why, canvas.theme.parts.quiet);
+        line::draw(buffer, area, vec![blank(1), span(why, canvas.theme.parts.quiet)]);
     }
 }
 
-fn line(canvas: &Canvas<'_>, line: &DiffLine) -> StyledLine {
+fn line_of(canvas: &Canvas<'_>, line: &DiffLine) -> Line<'static> {
     let parts = &canvas.theme.parts;
     let of_status = |status| canvas.theme.style(status).remove_modifier(Modifier::BOLD);
     let style = match line.kind {
@@ -118,5 +114,5 @@ fn line(canvas: &Canvas<'_>, line: &DiffLine) -> StyledLine {
         DiffLineKind::Same => parts.text,
         DiffLineKind::Note => parts.quiet,
     };
-    vec![(line.text.clone(), style)]
+    span(&line.text, style).into()
 }

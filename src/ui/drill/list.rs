@@ -1,6 +1,6 @@
 //! The list of what happened, newest first: when, for how long, what changed, and of the selected one why.
 
-use ratatui::prelude::{Buffer, Modifier, Rect, Style};
+use ratatui::prelude::{Buffer, Line, Modifier, Rect};
 
 use super::state::Drill;
 use super::steps::TimelineEntry;
@@ -9,10 +9,9 @@ use crate::fleet::Terminal;
 use crate::present::sentence;
 use crate::present::sentence::Actor;
 use crate::record::Body;
-use crate::screen::harmless;
 use crate::status::{Changed, Status, changed};
 use crate::time::{Span, Timestamp};
-use crate::ui::{Action, Canvas, Context, Pen, StyledLine, text, times};
+use crate::ui::{Action, Canvas, Context, Part, blank, line, span, text, times};
 
 /// Rows of evidence below the selected step.
 const WHY: usize = 3;
@@ -29,22 +28,18 @@ impl Drill {
         self.drawn.gaps = self.gaps();
         self.drawn.page = usize::from(area.height);
         self.first = self.first_for(canvas, self.drawn.page, self.first.min(self.index()));
-        let mut row = 0;
+        let mut rest = area;
         for index in self.first..self.count() {
-            let start = row;
-            for line in self.lines(canvas, index, index == self.first) {
-                if row >= area.height {
-                    break;
-                }
-                self.draw_line(canvas, buffer, Rect { y: area.y + row, height: 1, ..area }, index, &line);
-                row += 1;
-            }
-            self.drawn.entries.push((Rect { y: area.y + start, height: row - start, ..area }, index));
-            if row >= area.height {
+            let lines = self.lines(canvas, index, index == self.first);
+            let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(rest.height);
+            self.drawn.entries.push((Rect { height, ..rest }, index));
+            line::draw_all(buffer, rest, lines);
+            rest = Rect { y: rest.y + height, height: rest.height - height, ..rest };
+            if rest.is_empty() {
                 return;
             }
         }
-        Pen::new(buffer, area, row).skip(2).text(&self.asking.end(), canvas.theme.parts.quiet);
+        line::draw(buffer, rest, vec![blank(2), span(self.asking.end(), canvas.theme.parts.quiet)]);
     }
 
     /// Entries: now, and the steps.
@@ -55,20 +50,10 @@ impl Drill {
     fn first_for(&self, canvas: &Canvas<'_>, page: usize, first: usize) -> usize {
         let nearest = first.max(self.index().saturating_sub(page));
         let fits = |first: &usize| {
-            let rows = (*first..=self.index()).map(|index| self.height(canvas, index, index == *first));
+            let rows = (*first..=self.index()).map(|index| self.lines(canvas, index, index == *first).len());
             rows.sum::<usize>() <= page
         };
         (nearest..self.index()).find(fits).unwrap_or(self.index())
-    }
-
-    fn height(&self, canvas: &Canvas<'_>, index: usize, is_first: bool) -> usize {
-        let why = if index == self.index() { self.why_rows(index).len() } else { 0 };
-        let waiting = if index == 0 { self.waiting_rows(canvas).len() } else { 0 };
-        usize::from(self.gap_above(index).is_some())
-            + usize::from(self.day_above(canvas, index, is_first).is_some())
-            + 1
-            + waiting
-            + why
     }
 
     /// The time behind a step in which nobody watched, before anything else is known.
@@ -104,60 +89,61 @@ impl Drill {
         (own != above).then_some(own)
     }
 
-    fn lines(&self, canvas: &Canvas<'_>, index: usize, is_first: bool) -> Vec<StyledLine> {
+    fn lines(&self, canvas: &Canvas<'_>, index: usize, is_first: bool) -> Vec<Line<'static>> {
         let parts = &canvas.theme.parts;
-        let mut lines: Vec<StyledLine> = Vec::new();
+        let mut lines: Vec<Line<'_>> = Vec::new();
         if let Some((from, to)) = self.gap_above(index) {
             let message = format!("  not watched for {}", to.since(from).running());
-            lines.push(vec![(message, canvas.theme.style(Status::Unknown))]);
+            lines.push(span(message, canvas.theme.style(Status::Unknown)).into());
         }
         if let Some(day) = self.day_above(canvas, index, is_first) {
-            lines.push(vec![(format!("  {day}"), parts.title)]);
+            lines.push(span(format!("  {day}"), parts.title).into());
         }
-        let mark = if index == self.index() { "› " } else { "  " };
-        let mut line = vec![(mark.to_owned(), parts.title)];
+        let is_selected = index == self.index();
+        let mut line = Line::from(span(if is_selected { "› " } else { "  " }, parts.title));
         let lasted = |span: Span| format!("{:>LASTED$}", span.running());
         match self.entry(index) {
             None => {
                 let (status, since) = (self.shown.item().status(), self.shown.item().since());
-                line.push((format!("{:<TIME$}  ", "now"), parts.text));
-                line.push((format!("{:>LASTED$}", times::lasting(since, self.until)), parts.quiet));
-                line.push((format!("  {} {}", canvas.glyph(status), status.word()), canvas.theme.style(status)));
+                line += span(format!("{:<TIME$}  ", "now"), parts.text);
+                line += span(format!("{:>LASTED$}", times::lasting(since, self.until)), parts.quiet);
+                line += span(format!("  {} {}", canvas.glyph(status), status.word()), canvas.theme.style(status));
             }
             Some(step) => {
                 let time: String = times::wall(step.at, canvas.zone).chars().take(TIME).collect();
-                line.push((format!("{time}  "), parts.quiet));
-                let span = self.lasted(index).map_or_else(|| " ".repeat(LASTED), lasted);
-                line.push((format!("{span}  "), parts.quiet));
+                let lasted = self.lasted(index).map_or_else(|| " ".repeat(LASTED), lasted);
+                line += span(format!("{time}  {lasted}  "), parts.quiet);
                 line.extend(words(canvas, step));
             }
         }
         lines.push(line);
-        let indent = " ".repeat(2 + TIME + 2);
+        let indented = |row| Line::from(vec![blank(2 + TIME + 2), row]);
         if index == 0 {
-            lines.extend(
-                self.waiting_rows(canvas).into_iter().map(|(row, style)| vec![(format!("{indent}{row}"), style)]),
-            );
+            lines.extend(self.waiting_rows(canvas).into_iter().map(indented));
         }
-        if index == self.index() {
-            lines.extend(self.why_rows(index).into_iter().map(|why| vec![(format!("{indent}{why}"), parts.quiet)]));
+        if is_selected {
+            lines.extend(self.why_rows(index).into_iter().map(|why| indented(span(why, parts.quiet))));
+            lines.iter_mut().for_each(|line| {
+                line.style = parts.selected;
+                line.iter_mut().for_each(|span| span.style = span.style.remove_modifier(Modifier::DIM));
+            });
         }
         lines
     }
 
     /// The prompts that wait until the agent is ready: since when, what they say, and how they are taken back.
-    fn waiting_rows(&self, canvas: &Canvas<'_>) -> Vec<(String, Style)> {
+    fn waiting_rows(&self, canvas: &Canvas<'_>) -> Vec<Part> {
         let parts = &canvas.theme.parts;
         let mut rows = Vec::new();
         for prompt in &self.waiting {
             let since = self.until.since(prompt.since).running();
-            let mut said = prompt.text.lines().map(harmless).filter(|line| !line.trim().is_empty());
+            let mut said = prompt.text.lines().filter(|line| !line.trim().is_empty());
             let first = said.next().unwrap_or_default();
-            rows.push((format!("queued for {since}: {first}"), canvas.theme.style(Status::Working)));
-            let more: Vec<String> = said.collect();
-            rows.extend(more.iter().take(PROMPT).map(|line| (format!("  {line}"), parts.text)));
+            rows.push(span(format!("queued for {since}: {first}"), canvas.theme.style(Status::Working)));
+            let more: Vec<&str> = said.collect();
+            rows.extend(more.iter().take(PROMPT).map(|line| span(format!("  {line}"), parts.text)));
             if more.len() > PROMPT {
-                rows.push((format!("  and {} more", text::counted(more.len() - PROMPT, "line")), parts.quiet));
+                rows.push(span(format!("  and {} more", text::counted(more.len() - PROMPT, "line")), parts.quiet));
             }
         }
         if self.waiting.is_empty() {
@@ -168,7 +154,7 @@ impl Drill {
         let it = if self.waiting.len() == 1 { "it" } else { "them" };
         let key = canvas.keymap.key_for(Context::Drill, Action::Unqueue);
         let said = why.into_iter().chain(key.map(|key| format!("{key} takes {it} back"))).collect::<Vec<_>>();
-        rows.push((said.join("; "), parts.quiet));
+        rows.push(span(said.join("; "), parts.quiet));
         rows
     }
 
@@ -181,47 +167,33 @@ impl Drill {
         }
         lines
     }
-
-    fn draw_line(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, place: Rect, index: usize, line: &StyledLine) {
-        let base = if index == self.index() { canvas.theme.parts.selected } else { Style::default() };
-        buffer.set_style(place, base);
-        let mut pen = Pen::new(buffer, place, 0);
-        for (text, style) in line {
-            let style = base.patch(*style);
-            let style = if index == self.index() { style.remove_modifier(Modifier::DIM) } else { style };
-            let room = usize::from(pen.room());
-            pen.text(&text::cut(text, room), style);
-        }
-    }
 }
 
 /// What a step is about: a sentence where there is one, else all that it changed.
-fn words(canvas: &Canvas<'_>, step: &TimelineEntry) -> StyledLine {
+fn words(canvas: &Canvas<'_>, step: &TimelineEntry) -> Line<'static> {
     let parts = &canvas.theme.parts;
     let style = |status: Option<Status>, other| status.map_or(other, |status| canvas.theme.style(status));
     // Its name stands above the list.
     if let Some(sentence) = sentence::of(&step.body, "it") {
         let subject = match sentence.actor {
-            Actor::Terminal => Vec::new(),
-            Actor::You | Actor::Fleetwatch => vec![(format!("{} ", sentence.subject("")), parts.title)],
+            Actor::Terminal => String::new(),
+            Actor::You | Actor::Fleetwatch => format!("{} ", sentence.subject("")),
         };
-        return subject.into_iter().chain([(sentence.text, style(sentence.status, parts.text))]).collect();
+        let text = span(sentence.text, style(sentence.status, parts.text));
+        return vec![span(subject, parts.title), text].into();
     }
     let Some(transition) = step.transition() else {
         let who = if matches!(step.body, Body::Action(_)) { "you" } else { step.body.kind() };
-        let what = harmless(&format!("{who} {}", step.body.what()).replace(['\n', '\t'], " "));
-        return vec![(what.trim_end().to_owned(), parts.quiet)];
+        let what = format!("{who} {}", step.body.what()).replace(['\n', '\t'], " ");
+        return span(what.trim_end(), parts.quiet).into();
     };
-    let mut words: StyledLine = Vec::new();
+    let mut words = Line::default();
     for Changed { text, status } in changed(transition) {
-        if !words.is_empty() {
-            words.push((", ".to_owned(), parts.quiet));
-        }
-        words.push((text, style(status, parts.quiet)));
+        words += span(if words.spans.is_empty() { "" } else { ", " }, parts.quiet);
+        words += span(text, style(status, parts.quiet));
     }
     if let Some(note) = &transition.note {
-        let note = if words.is_empty() { note.clone() } else { format!("  ({note})") };
-        words.push((note, parts.quiet));
+        words += span(if words.spans.is_empty() { note.clone() } else { format!("  ({note})") }, parts.quiet);
     }
     words
 }

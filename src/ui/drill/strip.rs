@@ -1,12 +1,12 @@
 //! The time line: who had the turn when, as a strip of cells, and how long each in all.
 
-use ratatui::prelude::{Buffer, Modifier, Rect, Style};
+use ratatui::prelude::{Buffer, Line, Modifier, Rect, Style};
 
 use super::state::Drill;
 use crate::record::timeline::{Holder, TimelineSpan, timeline, totals};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
-use crate::ui::{Canvas, Pen, text, times};
+use crate::ui::{Canvas, blank, line, span, text, times};
 
 /// Who has the turn, and what is wrong then.
 type StripHolder = (Holder, Option<Status>);
@@ -61,18 +61,16 @@ impl Drill {
             _ => times::clock(at, canvas.zone),
         };
         let (begin, end) = (time(from), time(until));
-        let mut pen = Pen::new(buffer, area, 0);
-        pen.skip(1).text(&begin, parts.quiet).text(" ", parts.quiet);
-        let cells = usize::from(pen.room()).saturating_sub(end.chars().count() + 2);
+        let mut strip = Line::from(vec![blank(1), span(format!("{begin} "), parts.quiet)]);
+        let cells = line::room(area, &strip).saturating_sub(end.chars().count() + 2);
         let marked = self.step_selected().and_then(|step| cell_of(step.at, from, until, cells));
         for (cell, shown) in holders(&line, from, until, cells).into_iter().enumerate() {
             let (glyph, style) = appearance(canvas, shown);
             let style = if marked == Some(cell) { style.add_modifier(Modifier::REVERSED) } else { style };
-            pen.raw(glyph, style);
+            strip += span(glyph, style);
         }
-        pen.text(" ", parts.quiet).text(&end, parts.quiet);
+        strip += span(format!(" {end}"), parts.quiet);
 
-        let mut pen = Pen::new(buffer, area, 1);
         // Before the first poll there was nothing to watch.
         let begun = line.partition_point(|stretch| stretch.to <= self.begin());
         let is_before = line[..begun].iter().all(|stretch| stretch.holder == Holder::Unwatched);
@@ -84,12 +82,13 @@ impl Drill {
         };
         // A glyph before each, and ` · ` between them.
         let needed: usize = totals.iter().map(|total| text::width(&message(total, false)) + 4).sum();
-        let is_short = needed > usize::from(pen.room()) + 3;
-        for (nth, total) in totals.iter().enumerate() {
+        let is_short = needed > usize::from(area.width) + 3;
+        let told = totals.iter().enumerate().flat_map(|(nth, total)| {
             let (glyph, style) = appearance(canvas, total.0);
-            let message = message(total, is_short);
-            pen.text(if nth == 0 { "" } else { " · " }, parts.quiet).raw(glyph, style).text(&message, parts.text);
-        }
+            let between = span(if nth == 0 { "" } else { " · " }, parts.quiet);
+            [between, span(glyph, style), span(message(total, is_short), parts.text)]
+        });
+        line::draw_all(buffer, area, [strip, told.collect()]);
     }
 }
 

@@ -3,20 +3,20 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use ratatui::prelude::{Buffer, Rect};
+use ratatui::prelude::{Buffer, Line, Rect};
 
 use super::texts::worded;
 use crate::fleet::{ServerHealth, Terminal, TerminalKey, View};
 use crate::record::question::{SessionFile, StoredScreen};
 use crate::repository::GitFacts;
-use crate::screen::{KeptScreen, PaneFacts, Screen, harmless};
+use crate::screen::{KeptScreen, PaneFacts, Screen};
 use crate::state::{FactName, FactSource};
 use crate::status::{Status, last_turn_in_words};
 use crate::task::{Preview, Task};
 use crate::time::Timestamp;
 use crate::ui::composer::Composer;
 use crate::ui::dialog::DialogBox;
-use crate::ui::{Action, Canvas, Context, Flow, Item, OverlayContext, Pen, StyledLine, text, times};
+use crate::ui::{Action, Canvas, Context, Flow, Item, OverlayContext, blank, field, line, right, span, text, times};
 
 /// A terminal, as long as it is there and afterwards.
 #[derive(Clone, Debug)]
@@ -154,7 +154,7 @@ impl Subject {
     }
 
     /// Everything else that is known of it.
-    pub fn facts(&self, canvas: &Canvas<'_>, view: &View<'_>) -> Vec<StyledLine> {
+    pub fn facts(&self, canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Line<'static>> {
         match self {
             Self::Agent(terminal) => of_agent(canvas, terminal, view),
             Self::Task { task, .. } => of_task(canvas, task, view),
@@ -167,7 +167,7 @@ fn output(preview: &Preview) -> Screen {
 }
 
 /// The facts of an agent's terminal as lines.
-pub fn of_agent(canvas: &Canvas<'_>, terminal: &Terminal, view: &View<'_>) -> Vec<StyledLine> {
+pub fn of_agent(canvas: &Canvas<'_>, terminal: &Terminal, view: &View<'_>) -> Vec<Line<'static>> {
     let mut facts = Facts { canvas, lines: Vec::new() };
     pane(&mut facts, terminal, view);
     agent(&mut facts, terminal);
@@ -177,7 +177,7 @@ pub fn of_agent(canvas: &Canvas<'_>, terminal: &Terminal, view: &View<'_>) -> Ve
 }
 
 /// The facts of a task as lines.
-pub fn of_task(canvas: &Canvas<'_>, task: &Task, view: &View<'_>) -> Vec<StyledLine> {
+pub fn of_task(canvas: &Canvas<'_>, task: &Task, view: &View<'_>) -> Vec<Line<'static>> {
     let mut facts = Facts { canvas, lines: Vec::new() };
     facts.heading("Task");
     facts.put("name", task.id.clone());
@@ -204,22 +204,22 @@ pub fn of_task(canvas: &Canvas<'_>, task: &Task, view: &View<'_>) -> Vec<StyledL
 
 struct Facts<'a, 'c> {
     canvas: &'a Canvas<'c>,
-    lines: Vec<StyledLine>,
+    lines: Vec<Line<'static>>,
 }
 
 impl Facts<'_, '_> {
     fn heading(&mut self, text: &str) {
         if !self.lines.is_empty() {
-            self.lines.push(Vec::new());
+            self.lines.push(Line::default());
         }
-        self.lines.push(vec![(text.to_owned(), self.canvas.theme.parts.title)]);
+        self.lines.push(span(text, self.canvas.theme.parts.title).into());
     }
 
-    fn put(&mut self, name: &str, value: impl Into<String>) {
+    fn put(&mut self, name: &str, value: impl AsRef<str>) {
         let parts = &self.canvas.theme.parts;
-        let value = harmless(&value.into());
-        let value = if value.trim().is_empty() { "–".to_owned() } else { value };
-        self.lines.push(vec![(format!("  {name:<20} "), parts.quiet), (value, parts.text)]);
+        let value = Some(span(value, parts.text)).filter(|value| !value.content.trim().is_empty());
+        let value = value.unwrap_or_else(|| span("–", parts.text));
+        self.lines.push(vec![span(format!("  {name:<20} "), parts.quiet), value].into());
     }
 
     /// The same of a name of the contract, for people.
@@ -339,15 +339,14 @@ pub(super) fn draw_head(
         false => "left the fleet".to_owned(),
     };
     let state = format!("{} {message}", canvas.glyph(status));
-    let mut pen = Pen::new(buffer, area, 0);
-    let room = usize::from(pen.room());
+    let room = usize::from(area.width);
     let state_cells = text::width(&state).min(room / 2);
-    pen.skip(1);
     let name_cells = text::width(subject.name()).min(room.saturating_sub(state_cells + 4));
-    pen.field(subject.name(), name_cells, parts.title).text("   ", parts.quiet);
-    let cells = usize::from(pen.room()).saturating_sub(state_cells + 3);
-    pen.field(&subject.about(canvas.home).join(" · "), cells, parts.quiet);
-    pen.text("  ", parts.quiet).right(&state, state_cells, canvas.theme.style(status));
+    let about_cells = room.saturating_sub(name_cells + state_cells + 7);
+    let (name, state) =
+        (field(subject.name(), name_cells, parts.title), right(state, state_cells, canvas.theme.style(status)));
+    let about = field(subject.about(canvas.home).join(" · "), about_cells, parts.quiet);
+    line::draw(buffer, area, vec![blank(1), name, blank(3), about, blank(2), state]);
 }
 
 /// What is known of the agent beside its state, and from where.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ratatui::prelude::{Buffer, Rect};
+use ratatui::prelude::{Buffer, Line, Rect};
 use serde_json::{Value, json};
 
 use super::steps::{StepId, TimelineEntry};
@@ -16,7 +16,7 @@ use crate::state::{Change, Evidence, Transition};
 use crate::time::{Span, Timestamp};
 use crate::ui::help::in_brief;
 use crate::ui::search::SearchableText;
-use crate::ui::{Canvas, Pen, StyledLine, reading, times};
+use crate::ui::{Canvas, blank, line, span, times};
 
 /// How often the transcript of now is asked for at most while the screen changes.
 const PAUSE: Span = Span::from_secs(1);
@@ -104,7 +104,7 @@ impl TranscriptView {
         let Some(lines) = &self.lines else { return };
         let is_shown = |said: &Said| self.is_unfolded || said.by != Speaker::Output;
         self.shown = (0..lines.len()).filter(|index| is_shown(&lines[*index])).collect();
-        self.reader.set_texts(self.shown.iter().map(|index| lines[*index].text.clone()).collect());
+        self.reader.set_texts(self.shown.iter().map(|index| &lines[*index].text));
     }
 
     /// Draws what was said up to a step, or up to now; lines that go up to another time are not taken for it.
@@ -118,28 +118,25 @@ impl TranscriptView {
         };
         let Some(lines) = self.lines.as_ref().filter(|_| is_of_step) else {
             let why = if self.failed { "what was said cannot be read now" } else { "reading …" };
-            Pen::new(buffer, area, 0).skip(1).text(why, parts.quiet);
-            return;
+            return line::draw(buffer, area, vec![blank(1), span(why, parts.quiet)]);
         };
         if lines.is_empty() {
-            Pen::new(buffer, area, 0).skip(1).text("nothing was said on any screen that is kept", parts.quiet);
-            return;
+            let why = "nothing was said on any screen that is kept";
+            return line::draw(buffer, area, vec![blank(1), span(why, parts.quiet)]);
         }
-        let mut view = self.reader.view;
-        reading::draw(&mut view, buffer, area, self.shown.len(), |index| {
+        self.reader.draw(canvas, buffer, area, self.shown.len(), |index| {
             let at = self.shown[index];
             let hidden = match self.is_unfolded {
                 true => 0,
                 false => lines[at + 1..].iter().take_while(|said| said.by == Speaker::Output).count(),
             };
-            self.reader.marked(canvas, index, line(canvas, &lines[at], hidden))
+            line_of(canvas, &lines[at], hidden)
         });
-        self.reader.view = view;
     }
 }
 
 /// A line, and how many hidden ones follow it.
-fn line(canvas: &Canvas<'_>, said: &Said, hidden: usize) -> StyledLine {
+fn line_of(canvas: &Canvas<'_>, said: &Said, hidden: usize) -> Line<'static> {
     let parts = &canvas.theme.parts;
     let style = match (said.text.as_str(), said.by) {
         (GAP, _) | (_, Speaker::Output) => parts.quiet,
@@ -147,8 +144,8 @@ fn line(canvas: &Canvas<'_>, said: &Said, hidden: usize) -> StyledLine {
         (_, Speaker::Tool) => parts.key,
         (_, Speaker::Agent) => parts.text,
     };
-    let mut line = vec![(said.text.clone(), style)];
-    line.extend((hidden > 0).then(|| (format!("  +{hidden}"), parts.quiet)));
+    let mut line = Line::from(span(&said.text, style));
+    line.extend((hidden > 0).then(|| span(format!("  +{hidden}"), parts.quiet)));
     line
 }
 
@@ -156,13 +153,12 @@ fn line(canvas: &Canvas<'_>, said: &Said, hidden: usize) -> StyledLine {
 const SHOWN_ELSEWHERE: [&str; 3] = ["terminal", "evidence", "preview"];
 
 /// An explanation as lines, the rules only behind what they saw; headings stand at the margin.
-pub fn of_now(canvas: &Canvas<'_>, text: &str) -> Vec<StyledLine> {
+pub fn of_now(canvas: &Canvas<'_>, text: &str) -> Vec<Line<'static>> {
     let parts = &canvas.theme.parts;
     let style = |line: &str| if line.starts_with(' ') { parts.text } else { parts.title };
-    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    let brief = in_brief(&lines);
-    let rest = lines.iter().skip_while(|line| !brief.is_empty() && !line.is_empty());
-    brief.iter().chain(rest).map(|line| vec![(line.clone(), style(line))]).collect()
+    let brief = in_brief(text);
+    let rest = text.lines().skip_while(|line| !brief.is_empty() && !line.is_empty());
+    brief.iter().map(String::as_str).chain(rest).map(|line| span(line, style(line)).into()).collect()
 }
 
 /// A value as its public word.
@@ -177,20 +173,20 @@ fn public_word(value: &Value) -> String {
 }
 
 /// What a step changed, why, and what the whole state was then.
-pub fn of_step(canvas: &Canvas<'_>, step: &TimelineEntry) -> Vec<StyledLine> {
+pub fn of_step(canvas: &Canvas<'_>, step: &TimelineEntry) -> Vec<Line<'static>> {
     let parts = &canvas.theme.parts;
-    let heading = |text: &str| vec![(text.to_owned(), parts.title)];
-    let field =
-        |name: &str, value: String| vec![(format!("  {name:<22} "), parts.quiet), (harmless(&value), parts.text)];
-    let mut lines: Vec<StyledLine> = Vec::new();
+    let heading = |text: &str| Line::from(span(text, parts.title));
+    let pair = |name: String, value: &str| Line::from(vec![span(name, parts.quiet), span(value, parts.text)]);
+    let field = |name: &str, value: String| pair(format!("  {name:<22} "), &value);
+    let mut lines: Vec<Line<'_>> = Vec::new();
     let evidence = step.evidence();
     let seen = seen_words(&evidence);
     // First what a person needs to know, then how fleetwatch came to it.
     if let (Some(sentence), Some(_)) = (sentence::of(&step.body, "it"), step.transition()) {
         let since = times::to_the_second(step.at, canvas.zone);
         lines.push(heading(&format!("{since}  {}", sentence.text)));
-        lines.extend(seen.iter().map(|seen| vec![("  because  ".to_owned(), parts.quiet), (seen.clone(), parts.text)]));
-        lines.push(Vec::new());
+        lines.extend(seen.iter().map(|seen| pair("  because  ".to_owned(), seen)));
+        lines.push(Line::default());
     }
     if let Some(Transition { changed, note, .. }) = step.transition() {
         lines.push(heading("What changed"));
@@ -199,7 +195,7 @@ pub fn of_step(canvas: &Canvas<'_>, step: &TimelineEntry) -> Vec<StyledLine> {
             lines.push(field(&worded(short), format!("{} → {}", public_word(from), public_word(to))));
         }
         if changed.is_empty() {
-            lines.push(vec![("  nothing that is public".to_owned(), parts.quiet)]);
+            lines.push(span("  nothing that is public", parts.quiet).into());
         }
         lines.extend(note.iter().map(|note| field("note", note.clone())));
     } else {
@@ -208,22 +204,21 @@ pub fn of_step(canvas: &Canvas<'_>, step: &TimelineEntry) -> Vec<StyledLine> {
         lines.extend(fields.iter().filter(|(name, _)| *name != "state").map(|(name, value)| field(name, plain(value))));
     }
     if !evidence.is_empty() {
-        lines.extend([Vec::new(), heading("Rules")]);
-        lines.extend(evidence.iter().map(|item| vec![(format!("  {}", evidence_words(item)), parts.text)]));
+        lines.extend([Line::default(), heading("Rules")]);
+        lines.extend(evidence.iter().map(|item| span(format!("  {}", evidence_words(item)), parts.text).into()));
     }
     let state = members(&step.body);
     if state.is_empty() && step.transition().is_some() {
-        lines.extend([Vec::new(), vec![("  the full state at that time was not kept".to_owned(), parts.quiet)]]);
+        lines.extend([Line::default(), span("  the full state at that time was not kept", parts.quiet).into()]);
     } else if !state.is_empty() {
-        lines.extend([Vec::new(), heading("The state then")]);
+        lines.extend([Line::default(), heading("The state then")]);
     }
     for (name, value) in &state {
         match value {
             Value::Object(members) => {
-                lines.push(vec![(format!("  {}", worded(name)), parts.title)]);
-                let member = |(name, value): (&String, &Value)| {
-                    vec![(format!("    {:<36} ", worded(name)), parts.quiet), (harmless(&plain(value)), parts.text)]
-                };
+                lines.push(heading(&format!("  {}", worded(name))));
+                let member =
+                    |(name, value): (&String, &Value)| pair(format!("    {:<36} ", worded(name)), &plain(value));
                 lines.extend(members.iter().map(member));
             }
             value => lines.push(field(&worded(name), plain(value))),
@@ -232,10 +227,9 @@ pub fn of_step(canvas: &Canvas<'_>, step: &TimelineEntry) -> Vec<StyledLine> {
     if let Body::Transition(StoredTransition { events, .. }) = &step.body
         && !events.is_empty()
     {
-        lines.extend([Vec::new(), heading("What its screen showed meanwhile")]);
-        for NamedEvent { at, event } in events {
-            lines.push(vec![(format!("  {at}  "), parts.quiet), (worded(&event.to_string()), parts.text)]);
-        }
+        lines.extend([Line::default(), heading("What its screen showed meanwhile")]);
+        let event = |NamedEvent { at, event }: &NamedEvent| pair(format!("  {at}  "), &worded(&event.to_string()));
+        lines.extend(events.iter().map(event));
     }
     lines
 }

@@ -2,17 +2,18 @@
 //! that reduces it to what the terminal can show.
 
 use jiff::tz::TimeZone;
-use ratatui::prelude::{Buffer, Color, Rect, Style};
+use ratatui::prelude::{Buffer, Color, Line, Rect};
+use ratatui::widgets::{Block, Borders, Clear, Padding, Widget};
 
-use super::pen::{Pen, line_width};
+use super::line::{self, Part, span};
 use super::scroll::Viewport;
 use crate::present::text;
 use crate::screen::is_harmless;
 use crate::status::Status;
 use crate::time::Timestamp;
-use crate::ui::signs::RUNS;
-use crate::ui::theme::{Depth, at_depth};
-use crate::ui::{Action, Context, Keymap, Theme};
+use crate::ui::action::Action;
+use crate::ui::keymap::{Context, Keymap};
+use crate::ui::theme::{Depth, Theme, at_depth};
 
 /// The look and the time of one frame.
 #[derive(Clone, Copy)]
@@ -33,11 +34,7 @@ pub struct Look<'a> {
 impl Look<'_> {
     /// The glyph of a status at the time of the frame.
     pub fn glyph(&self, status: Status) -> &str {
-        match status {
-            // Nothing is known of how a task gets on, and what turns would say that it does.
-            Status::Running => RUNS,
-            _ => self.theme.glyph(status, self.ascii, self.motion.then_some(self.now)),
-        }
+        self.theme.glyph(status, self.ascii, self.motion.then_some(self.now))
     }
 }
 
@@ -57,8 +54,8 @@ impl HitMap {
     }
 }
 
-/// One line of a popup: stretches of text in their styles.
-pub type StyledLine = Vec<(String, Style)>;
+/// The columns of most boxes.
+pub const ONE_COLUMN: (u16, u16) = (1, 0);
 
 /// The box around what [`boxed`] and [`popup`] say is inside.
 pub fn around(inner: Rect) -> Rect {
@@ -68,30 +65,17 @@ pub fn around(inner: Rect) -> Rect {
     Rect { x: inner.x - 2, y: inner.y - 1, width: inner.width + 4, height: inner.height + 2 }
 }
 
-/// Draws a box with a title and lines in the middle of an area, as far as they are scrolled.
+/// Draws a box with a title and lines in the middle of an area, as far as they are scrolled, in so many columns, with so many
+/// cells between two of them: what stands at the foot of one goes on at the head of the next. Returns the lines' place.
 pub fn popup(
     look: &Look<'_>,
     buffer: &mut Buffer,
     area: Rect,
-    title: &str,
-    lines: &[StyledLine],
-    view: &mut Viewport,
-) -> HitMap {
-    HitMap::at(around(popup_in_columns(look, buffer, area, title, lines, (1, 0), view)))
-}
-
-/// The same in so many columns, with so many cells between two of them: what stands at the foot of one goes on at the head
-/// of the next. Returns the lines' place.
-pub fn popup_in_columns(
-    look: &Look<'_>,
-    buffer: &mut Buffer,
-    area: Rect,
-    title: &str,
-    lines: &[StyledLine],
+    (title, lines): (&str, &[Line<'_>]),
     (columns, between): (u16, u16),
     view: &mut Viewport,
 ) -> Rect {
-    let cells = u16::try_from(lines.iter().map(|line| line_width(line)).max().unwrap_or(0)).unwrap_or(u16::MAX);
+    let cells = u16::try_from(lines.iter().map(line::width).max().unwrap_or(0)).unwrap_or(u16::MAX);
     let all = cells.saturating_mul(columns).saturating_add(between * (columns - 1));
     let width = all.max(u16::try_from(text::width(title) + 2).unwrap_or(u16::MAX)).saturating_add(4);
     let height = u16::try_from(lines.len().div_ceil(usize::from(columns)) + 2).unwrap_or(u16::MAX);
@@ -101,9 +85,7 @@ pub fn popup_in_columns(
     for (column, lines) in (0..columns).zip(lines[first.min(lines.len())..].chunks(rows)) {
         let x = inner.x + column * (cells + between);
         let place = Rect { x, width: inner.right().saturating_sub(x), ..inner };
-        for (row, line) in (0..inner.height).zip(lines) {
-            Pen::new(buffer, place, row).line(line);
-        }
+        line::draw_all(buffer, place, lines.iter().cloned());
     }
     draw_extent(look, buffer, inner, first, view.page(), lines.len());
     inner
@@ -111,81 +93,65 @@ pub fn popup_in_columns(
 
 /// Says at the foot of a box which of its lines are shown, where not all are.
 pub fn draw_extent(look: &Look<'_>, buffer: &mut Buffer, inner: Rect, first: usize, page: usize, count: usize) {
-    if count > page && !inner.is_empty() {
-        let shown = format!(" {}–{} of {count} ", first + 1, (first + page).min(count));
+    if let Some(extent) = extent(first, page, count).filter(|_| !inner.is_empty()) {
         let foot = Rect { y: inner.bottom(), height: 1, ..inner };
-        Pen::new(buffer, foot, 0).text(&shown, look.theme.parts.quiet);
+        line::draw(buffer, foot, span(format!(" {extent} "), look.theme.parts.quiet));
     }
+}
+
+/// Which of so many are shown, where not all are.
+pub fn extent(first: usize, page: usize, count: usize) -> Option<String> {
+    (count > page).then(|| format!("{}–{} of {count}", first + 1, (first + page).min(count)))
 }
 
 /// Draws an empty box of a size, borders included, in the middle of an area. Returns what is inside; `None` when there
 /// is no room for anything.
-pub fn boxed(
-    look: &Look<'_>,
-    buffer: &mut Buffer,
-    area: Rect,
-    (width, height): (u16, u16),
-    title: &str,
-) -> Option<Rect> {
-    let (width, height) = (width.min(area.width), height.min(area.height));
+pub fn boxed(look: &Look<'_>, buffer: &mut Buffer, area: Rect, size: (u16, u16), title: &str) -> Option<Rect> {
+    let (width, height) = (size.0.min(area.width), size.1.min(area.height));
     if width < 4 || height < 3 {
         return None;
     }
+    let parts = &look.theme.parts;
     let place = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
     clear(buffer, place);
-    draw_border(look, buffer, place, title);
-    Some(Rect { x: place.x + 2, y: place.y + 1, width: width - 4, height: height - 2 })
+    let block = Block::bordered().border_style(parts.rule).padding(Padding::horizontal(1));
+    let (inner, title) =
+        (block.inner(place), span(text::cut(title, usize::from(width).saturating_sub(5)), parts.title));
+    block.render(place, buffer);
+    let beside = span(" ", parts.rule);
+    line::draw_over(buffer, Rect { x: place.x + 1, width: width - 2, ..place }, vec![beside.clone(), title, beside]);
+    Some(inner)
 }
 
 /// Blanks an area, so that nothing of what is below shines through, not even half of a wide character.
 pub fn clear(buffer: &mut Buffer, area: Rect) {
-    let area = area.intersection(buffer.area);
-    for y in area.rows().map(|row| row.y) {
-        if let Some(left) = area.x.checked_sub(1)
-            && let Some(cell) = buffer.cell_mut((left, y))
-            && text::width(cell.symbol()) > 1
-        {
+    Clear.render(area, buffer);
+    let beside = area.left().checked_sub(1).map(|left| Rect { x: left, width: 1, ..area });
+    for at in beside.unwrap_or_default().intersection(buffer.area).positions() {
+        if let Some(cell) = buffer.cell_mut(at).filter(|cell| text::width(cell.symbol()) > 1) {
             cell.set_symbol(" ");
         }
-        for x in area.left()..area.right() {
-            if let Some(cell) = buffer.cell_mut((x, y)) {
-                cell.reset();
-            }
-        }
     }
-}
-
-fn draw_border(look: &Look<'_>, buffer: &mut Buffer, place: Rect, title: &str) {
-    let parts = &look.theme.parts;
-    let inner = usize::from(place.width - 2);
-    let mut pen = Pen::new(buffer, place, 0);
-    pen.raw("┌ ", parts.rule).text(&text::cut(title, inner.saturating_sub(3)), parts.title).raw(" ", parts.rule);
-    while pen.room() > 1 {
-        pen.raw("─", parts.rule);
-    }
-    pen.raw("┐", parts.rule);
-    for row in 1..place.height - 1 {
-        let mut pen = Pen::new(buffer, place, row);
-        pen.raw("│", parts.rule).skip(place.width - 2).raw("│", parts.rule);
-    }
-    let mut pen = Pen::new(buffer, place, place.height - 1);
-    pen.raw("└", parts.rule).raw(&"─".repeat(inner), parts.rule).raw("┘", parts.rule);
 }
 
 /// Draws `─ title  rest ────` into the first row of an area and returns what is below it.
-pub fn titled(look: &Look<'_>, buffer: &mut Buffer, area: Rect, title: &[(&str, Style)]) -> Rect {
-    if area.is_empty() {
-        return area;
-    }
+pub fn titled(look: &Look<'_>, buffer: &mut Buffer, area: Rect, title: Vec<Part>) -> Rect {
     let rule = look.theme.parts.rule;
-    let mut pen = Pen::new(buffer, area, 0);
-    pen.text("─ ", rule);
-    for (nth, (text, style)) in title.iter().enumerate() {
-        pen.text(if nth == 0 { "" } else { "  " }, rule).text(text, *style);
+    let mut line = Line::from(span("─ ", rule));
+    for part in title.into_iter().filter(|part| !part.content.is_empty()) {
+        line.extend([span(if line.spans.len() > 1 { "  " } else { "" }, rule), part]);
     }
-    pen.text(" ", rule);
-    pen.rule("─", rule);
-    Rect { y: area.y + 1, height: area.height - 1, ..area }
+    ruled(look, buffer, area, line)
+}
+
+/// Draws a line that a rule goes on behind into the first row of an area and returns what is below it.
+pub fn ruled(look: &Look<'_>, buffer: &mut Buffer, area: Rect, line: Line<'_>) -> Rect {
+    let rule = look.theme.parts.rule;
+    let block = Block::new().borders(Borders::TOP).border_style(rule);
+    let below = block.inner(area);
+    block.render(area, buffer);
+    line::draw_over(buffer, area, line + span(" ", rule));
+    below
 }
 
 /// A key worth showing, with what it does in a word.
@@ -202,59 +168,53 @@ pub fn hints(look: &Look<'_>, buffer: &mut Buffer, area: Rect, context: Context,
 
 /// Draws the hints that fit, the first ones and always the last, from the left edge on. Returns where each one is.
 pub fn buttons(look: &Look<'_>, buffer: &mut Buffer, area: Rect, context: Context, hints: &[Hint]) -> Buttons {
-    let parts = &look.theme.parts;
-    let (shown, _) = fitting(look, area.width, context, hints);
-    let mut drawn = Vec::new();
-    let mut pen = Pen::new(buffer, area, 0);
-    for (action, key, word) in shown {
-        let start = pen.column();
-        pen.text(&key, parts.key).text(" ", parts.quiet).text(word, parts.quiet);
-        drawn.push((Rect { x: start, width: pen.column() - start, ..area }, action));
-        pen.skip(GAP);
+    let (mut drawn, mut rest) = (Vec::new(), area);
+    for ((action, _), hint) in fitting(look, area.width, context, hints).0 {
+        let width = u16::try_from(line::width(&hint)).unwrap_or(u16::MAX).min(rest.width);
+        line::draw(buffer, rest, hint);
+        drawn.push((Rect { width, ..rest }, action));
+        let taken = width.saturating_add(GAP).min(rest.width);
+        rest = Rect { x: rest.x + taken, width: rest.width - taken, ..rest };
     }
     drawn
 }
 
 /// The cells that hints take where all of them fit.
 pub fn buttons_cells(look: &Look<'_>, context: Context, hints: &[Hint]) -> usize {
-    let (shown, _) = fitting(look, u16::MAX, context, hints);
-    shown.iter().map(of_one).sum::<usize>().saturating_sub(usize::from(GAP))
+    cells(&fitting(look, u16::MAX, context, hints).0).saturating_sub(usize::from(GAP))
 }
 
 /// The hints that a footer of a width leaves out.
 pub fn left_out(look: &Look<'_>, width: u16, context: Context, hints: &[Hint]) -> Vec<Hint> {
-    fitting(look, width.saturating_sub(1), context, hints)
-        .1
-        .into_iter()
-        .map(|(action, _, word)| (action, word))
-        .collect()
+    fitting(look, width.saturating_sub(1), context, hints).1
 }
 
 /// The cells between two hints.
 const GAP: u16 = 3;
 
-/// The cells of a hint and of the gap behind it.
-fn of_one((_, key, word): &Keyed) -> usize {
-    text::width(key) + 1 + text::width(word) + usize::from(GAP)
+/// The cells of hints, with the gap behind each.
+fn cells(hints: &[(Hint, Line<'_>)]) -> usize {
+    hints.iter().map(|(_, hint)| line::width(hint) + usize::from(GAP)).sum()
 }
 
-/// A hint with its key.
-type Keyed = (Action, String, &'static str);
-
-/// The hints that fit, and those that do not, both in their order.
-fn fitting(look: &Look<'_>, width: u16, context: Context, hints: &[Hint]) -> (Vec<Keyed>, Vec<Keyed>) {
-    let keyed = |&(action, word): &Hint| look.keymap.key_for(context, action).map(|key| (action, key, word));
-    let mut fitting: Vec<Keyed> = hints.iter().filter_map(keyed).collect();
+/// The hints that fit, with what is drawn of them, and those that do not, both in their order.
+fn fitting(look: &Look<'_>, width: u16, context: Context, hints: &[Hint]) -> (Vec<(Hint, Line<'static>)>, Vec<Hint>) {
+    let parts = &look.theme.parts;
+    let keyed = |&(action, word): &Hint| {
+        let key = look.keymap.key_for(context, action)?;
+        Some(((action, word), vec![span(key, parts.key), span(format!(" {word}"), parts.quiet)].into()))
+    };
+    let mut fitting: Vec<_> = hints.iter().filter_map(keyed).collect();
     let mut others = Vec::new();
     // What does not fit is left out whole; the last hint, the way to all the others, is the last to go.
-    while fitting.len() > 1 && fitting.iter().map(of_one).sum::<usize>() > usize::from(width) + usize::from(GAP) {
-        others.insert(0, fitting.remove(fitting.len() - 2));
+    while fitting.len() > 1 && cells(&fitting) > usize::from(width) + usize::from(GAP) {
+        others.insert(0, fitting.remove(fitting.len() - 2).0);
     }
     (fitting, others)
 }
 
 /// Brings a frame down to a depth of colours, to ASCII if asked for, and makes sure that no cell can act on the
-/// terminal, wherever its text came from.
+/// terminal: what the operator writes is drawn by another crate, and is no span.
 pub fn fit(buffer: &mut Buffer, depth: Depth, ascii: bool) {
     let mut shades = [(Color::Reset, at_depth(Color::Reset, depth)); 2];
     let mut shade = |nth: usize, color: Color| {

@@ -1,10 +1,11 @@
 //! A line of text that is being typed.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::prelude::{Line, Rect};
 use ratatui_textarea::{CursorMove, TextArea};
 
 use super::frame::Look;
-use super::pen::Pen;
+use super::line::{self, Part, field, span};
 use crate::present::text;
 use crate::screen::is_harmless;
 
@@ -92,11 +93,10 @@ impl LineInput {
         self.area.insert_str(&pasted)
     }
 
-    /// Writes the line and its cursor into a field of that many cells; the cursor is always in it.
-    pub fn draw(&self, look: &Look<'_>, pen: &mut Pen<'_>, cells: usize) {
+    /// The line and its cursor in a field of that many cells; the cursor is always in it.
+    pub fn spans(&self, look: &Look<'_>, cells: usize) -> Vec<Part> {
         let parts = &look.theme.parts;
-        let cells = cells.min(usize::from(pen.room()));
-        let Some(room) = cells.checked_sub(1) else { return };
+        let Some(room) = cells.checked_sub(1) else { return Vec::new() };
         let (before, after) = self.around_cursor();
         let under = text::pieces(after).next();
         let shown = tail(before, room);
@@ -107,10 +107,19 @@ impl LineInput {
         let under_cells = under.map_or(1, |piece| usize::from(piece.width));
         let rest = under.map_or("", |piece| after.split_once(piece.symbol).map_or("", |(_, rest)| rest));
         let left = cells.saturating_sub(text::width(cut) + text::width(before) + under_cells);
-        pen.raw(cut, parts.quiet)
-            .raw(before, if self.is_selected { parts.cursor } else { parts.text })
-            .raw(under.map_or(" ", |piece| piece.symbol), parts.cursor);
-        pen.field(rest, left, parts.text);
+        vec![
+            span(cut, parts.quiet),
+            span(before, if self.is_selected { parts.cursor } else { parts.text }),
+            span(under.map_or(" ", |piece| piece.symbol), parts.cursor),
+            field(rest, left, parts.text),
+        ]
+    }
+
+    /// The line and its cursor behind something, in the first row of an area.
+    pub fn behind(&self, look: &Look<'_>, area: Rect, before: impl Into<Line<'static>>) -> Line<'static> {
+        let mut line = before.into();
+        line.extend(self.spans(look, line::room(area, &line)));
+        line
     }
 
     fn around_cursor(&self) -> (&str, &str) {

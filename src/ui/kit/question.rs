@@ -1,17 +1,17 @@
 //! A box for what must be read before its keys do anything. If there is little room, its blank rows go first,
 //! then its frame; if not even a few rows of the text fit, its keys do nothing.
 
-use ratatui::prelude::{Buffer, Position, Rect, Size, Style};
+use ratatui::prelude::{Buffer, Position, Rect, Size};
 
-use super::frame::{self, Hint};
-use super::pen::Pen;
+use super::frame::{self, Hint, HitMap, Look};
+use super::line::{self, span};
 use super::reading::{Paragraph, ReadProgress, height};
-use crate::fleet::{TerminalKey, View};
+use super::scroll::Viewport;
 use crate::present::text;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
-use crate::ui::canvas::Canvas;
-use crate::ui::{Action, Context, Flow, HitMap, Overlay, OverlayContext, OverlayKind, Request};
+use crate::ui::action::Action;
+use crate::ui::keymap::Context;
 
 /// How long keys do nothing after a question has changed: they may have been meant for what was there before.
 const HELD_FOR: Span = Span::from_secs(1);
@@ -32,15 +32,24 @@ pub enum Hold {
 }
 
 impl Hold {
+    /// What reads on, where that is what is missing.
+    pub fn hint(self) -> Option<Hint> {
+        match self {
+            Hold::Unread(_, 0) => Some((Action::Up, "read on")),
+            Hold::Unread(..) => Some((Action::Down, "read on")),
+            Hold::Changed | Hold::TooSmall => None,
+        }
+    }
+
     /// What the operator reads in place of what a key would do.
-    pub fn words(self, canvas: &Canvas<'_>, context: Context, [up, down]: [Action; 2]) -> String {
-        let key = |action| canvas.keymap.key_for(context, action).unwrap_or_default();
+    pub fn words(self, look: &Look<'_>, context: Context) -> String {
+        let key = |action| look.keymap.key_for(context, action).unwrap_or_default();
         let read_on = |action, rows| format!("read on: {} {}", key(action), text::counted(rows, "row"));
         match self {
             Hold::Changed => "new on the screen: nothing is sent for a second".to_owned(),
             Hold::TooSmall => "too small to read it here".to_owned(),
-            Hold::Unread(above, 0) => read_on(up, above),
-            Hold::Unread(_, below) => read_on(down, below),
+            Hold::Unread(above, 0) => read_on(Action::Up, above),
+            Hold::Unread(_, below) => read_on(Action::Down, below),
         }
     }
 }
@@ -78,16 +87,6 @@ impl Pause {
     }
 }
 
-/// What is to be put into a box.
-pub struct SheetContent<'a> {
-    pub title: &'a str,
-    pub text: &'a [Paragraph],
-    /// The cells that what stands below the text takes.
-    pub cells: usize,
-    /// The rows of it that are worth having, and those that must be there.
-    pub said: (u16, u16),
-}
-
 /// Where the parts of a box are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sheet {
@@ -104,15 +103,20 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    /// Draws an empty box in the middle of an area. Returns where its parts are.
-    pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, wanted: &SheetContent<'_>) -> Self {
+    /// Draws an empty box for a text in the middle of an area. What stands below takes so many cells, and has rows that are
+    /// worth having, and those that must be there. Returns where its parts are.
+    fn draw(
+        look: &Look<'_>,
+        buffer: &mut Buffer,
+        area: Rect,
+        (title, text): (&str, &[Paragraph]),
+        (cells, (most, least)): (usize, (u16, u16)),
+    ) -> Self {
         let area = area.intersection(buffer.area);
-        let widest = wanted.text.iter().map(Paragraph::cells).max().unwrap_or(0);
-        let widest = widest.max(wanted.cells).max(text::width(wanted.title) + 2) + 4;
+        let widest = text.iter().map(Paragraph::cells).max().unwrap_or(0);
+        let widest = widest.max(cells).max(text::width(title) + 2) + 4;
         let width = u16::try_from(widest).unwrap_or(u16::MAX).min(area.width);
-        let rows =
-            |width: u16, blanks| u16::try_from(height(wanted.text, usize::from(width), blanks)).unwrap_or(u16::MAX);
-        let (most, least) = wanted.said;
+        let rows = |width: u16, blanks| u16::try_from(height(text, usize::from(width), blanks)).unwrap_or(u16::MAX);
         let (all, tight) = (rows(width.saturating_sub(4), true), rows(width.saturating_sub(4), false));
         let is_loose = all.saturating_add(most + 5) <= area.height;
         let fits = tight.saturating_add(least + 3) <= area.height;
@@ -122,7 +126,7 @@ impl Sheet {
                 (_, true) => area.height.min(all.saturating_add(least + 3)),
                 _ => area.height,
             };
-            let Some(inner) = frame::boxed(canvas, buffer, area, (width, height), wanted.title) else {
+            let Some(inner) = frame::boxed(look, buffer, area, (width, height), title) else {
                 return Self::default();
             };
             let marks = u16::from(!is_loose && !fits);
@@ -132,10 +136,7 @@ impl Sheet {
             return Self::stacked(inner, frame::around(inner), parts, tight);
         }
         frame::clear(buffer, area);
-        let mut pen = Pen::new(buffer, area, 0);
-        pen.text(wanted.title, canvas.theme.parts.title).raw(" ", canvas.theme.parts.rule);
-        pen.rule("─", canvas.theme.parts.rule);
-        let inner = Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area };
+        let inner = frame::ruled(look, buffer, area, span(title, look.theme.parts.title).into());
         let tight = rows(area.width, false);
         let parts = match inner.height {
             height if tight.saturating_add(least + 1) <= height => [height - least - 1, 0, 0, least, 0, 1],
@@ -268,15 +269,15 @@ impl Question {
         self.places.iter().find(|(place, _)| place.contains(at)).map(|(_, option)| *option)
     }
 
-    /// Scrolls, or closes.
-    pub fn perform(&mut self, action: Action) -> Flow {
-        Flow::read(&mut self.reading.view, action)
+    /// How far it is scrolled.
+    pub const fn view(&mut self) -> &mut Viewport {
+        &mut self.reading.view
     }
 
     /// Draws the box with what is asked; what stands below is for the caller to draw.
     pub fn draw(
         &mut self,
-        canvas: &Canvas<'_>,
+        look: &Look<'_>,
         buffer: &mut Buffer,
         area: Rect,
         (title, asked): (&str, &QuestionText),
@@ -284,26 +285,26 @@ impl Question {
     ) -> Sheet {
         let frame = if area.height < FRAMED { 0 } else { 6 };
         let is_cut = text::width(title) + frame > usize::from(area.width);
-        self.title = is_cut.then(|| Paragraph::plain(title, canvas.theme.parts.title));
+        self.title = is_cut.then(|| Paragraph::plain(title, look.theme.parts.title));
         let lines: Vec<Paragraph> = self.lines(asked).cloned().collect();
         let was_resized = self.drawn.replace(area.as_size()).is_some_and(|before| before != area.as_size());
-        let was_hidden = matches!(self.hold(asked, canvas.now), Some(Hold::TooSmall | Hold::Unread(..)));
+        let was_hidden = matches!(self.hold(asked, look.now), Some(Hold::TooSmall | Hold::Unread(..)));
         if was_resized {
             // What a box says is out of view is to be read in it, whatever a larger one has shown.
             self.reading.forget();
         }
-        let sheet = Sheet::draw(canvas, buffer, area, &SheetContent { title, text: &lines, cells, said });
+        let sheet = Sheet::draw(look, buffer, area, (title, &lines), (cells, said));
         self.is_enough = sheet.is_enough;
-        let (first, places) = (self.first(asked), self.reading.draw(canvas, buffer, sheet.text, &lines));
+        let (first, places) = (self.first(asked), self.reading.draw(look, buffer, sheet.text, &lines));
         self.places = places.into_iter().filter_map(|(place, line)| Some((place, line.checked_sub(first)?))).collect();
-        if was_resized && was_hidden && self.hold(asked, canvas.now).is_none() {
+        if was_resized && was_hidden && self.hold(asked, look.now).is_none() {
             // A key that was pressed while the question had no room answers nothing that a larger frame shows at once.
             self.pause.begin();
         }
-        if !canvas.covered {
-            self.pause.is_shown(canvas.now);
+        if !look.covered {
+            self.pause.is_shown(look.now);
         }
-        self.reading.draw_marks(canvas, buffer, sheet.marks);
+        self.reading.draw_marks(look, buffer, sheet.marks);
         sheet
     }
 
@@ -332,8 +333,6 @@ impl Question {
 #[derive(Clone, Copy, Debug)]
 pub struct Answers {
     pub context: Context,
-    /// Reads on, and back.
-    pub read: [Action; 2],
     pub yes: Hint,
     /// What else can be done.
     pub others: &'static [Hint],
@@ -342,108 +341,38 @@ pub struct Answers {
 impl Answers {
     /// Yes or no.
     pub const fn yes_or(yes: &'static str, no: &'static [Hint]) -> Self {
-        let read = [Action::Down, Action::Up];
-        Self { context: Context::Confirm, read, yes: (Action::Confirm, yes), others: no }
+        Self { context: Context::Confirm, yes: (Action::Confirm, yes), others: no }
     }
 
     /// The keys worth showing.
     pub fn hints(self, hold: Option<Hold>) -> Vec<Hint> {
-        let first = match hold {
-            None => Some(self.yes),
-            Some(Hold::Unread(_, 0)) => Some((self.read[1], "read on")),
-            Some(Hold::Unread(..)) => Some((self.read[0], "read on")),
-            Some(Hold::Changed | Hold::TooSmall) => None,
-        };
-        first.into_iter().chain(self.others.iter().copied()).collect()
+        hold.map_or(Some(self.yes), Hold::hint).into_iter().chain(self.others.iter().copied()).collect()
     }
 
     /// Draws a question with its keys.
     pub fn draw(
         self,
-        canvas: &Canvas<'_>,
+        look: &Look<'_>,
         buffer: &mut Buffer,
         area: Rect,
         question: &mut Question,
         (title, asked): (&str, &QuestionText),
     ) -> HitMap {
         // Why a key does nothing has to be read as well.
-        let held = text::width(&Hold::Changed.words(canvas, self.context, self.read));
+        let held = text::width(&Hold::Changed.words(look, self.context));
         let held = held.max(question.said.as_deref().map_or(0, text::width));
-        let cells = frame::buttons_cells(canvas, self.context, &self.hints(None)).max(held);
-        let sheet = question.draw(canvas, buffer, area, (title, asked), (cells, (0, 0)));
-        let hold = question.hold(asked, canvas.now);
+        let cells = frame::buttons_cells(look, self.context, &self.hints(None)).max(held);
+        let sheet = question.draw(look, buffer, area, (title, asked), (cells, (0, 0)));
+        let hold = question.hold(asked, look.now);
         let mut line = if sheet.buttons.is_empty() { sheet.said } else { sheet.buttons };
         let mut hints = self.hints(hold);
-        let [down, up] = self.read;
-        let held = hold.map(|hold| (hold.words(canvas, self.context, [up, down]), Status::Stalled));
+        let held = hold.map(|hold| (hold.words(look, self.context), Status::Stalled));
         if let Some((message, status)) = held.or(question.said.clone().map(|said| (said, Status::Ready))) {
-            let mut pen = Pen::new(buffer, line, 0);
-            pen.text(&message, canvas.theme.style(status));
-            let start = pen.column().saturating_add(3).min(line.right());
-            line = Rect { x: start, width: line.right() - start, ..line };
+            let taken = u16::try_from(text::width(&message) + 3).unwrap_or(u16::MAX).min(line.width);
+            line::draw(buffer, line, span(message, look.theme.style(status)));
+            line = Rect { x: line.x + taken, width: line.width - taken, ..line };
             hints = self.others.to_vec();
         }
-        HitMap { place: sheet.place, buttons: frame::buttons(canvas, buffer, line, self.context, &hints) }
-    }
-}
-
-/// The question, and what is asked for when the operator says yes.
-#[derive(Debug)]
-pub struct Confirm {
-    title: String,
-    asked: QuestionText,
-    answers: Answers,
-    requests: Vec<Request>,
-    question: Question,
-}
-
-impl Confirm {
-    /// A question with what will happen, in lines; `yes` says in a word what the key does.
-    pub fn new(title: String, lines: Vec<String>, yes: &'static str, requests: Vec<Request>) -> Self {
-        let text: Vec<Paragraph> = lines.into_iter().map(|line| Paragraph::plain(line, Style::default())).collect();
-        let answers = Answers::yes_or(yes, &[(Action::Close, "no")]);
-        Self { title, asked: text.into(), answers, requests, question: Question::default() }
-    }
-
-    /// Whether it asks about tasks of which none is left.
-    fn is_moot(&self, view: &View<'_>) -> bool {
-        let mut tasks = self.requests.iter().flat_map(Request::tasks).peekable();
-        let is_left =
-            |key: &TerminalKey| view.tasks.iter().any(|task| task.key == *key && task.as_status() != Status::Gone);
-        tasks.peek().is_some() && !tasks.any(is_left)
-    }
-}
-
-impl Overlay for Confirm {
-    fn kind(&self) -> OverlayKind<'_> {
-        OverlayKind::popup(Context::Confirm)
-    }
-
-    fn hints(&self, view: &View<'_>) -> Vec<Hint> {
-        self.answers.hints(self.question.hold(&self.asked, view.now))
-    }
-
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
-        self.answers.draw(canvas, buffer, area, &mut self.question, (&self.title, &self.asked))
-    }
-
-    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        match action {
-            // What it does has to be read first; the box says how.
-            Action::Confirm if self.question.hold(&self.asked, cx.view.now).is_some() => Flow::Stay,
-            Action::Confirm => {
-                cx.requests.append(&mut self.requests);
-                Flow::Close
-            }
-            _ => self.question.perform(action),
-        }
-    }
-
-    fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        if !self.is_moot(cx.view) {
-            return Flow::Stay;
-        }
-        cx.say(&format!("no task is left to {}", self.answers.yes.1));
-        Flow::Close
+        HitMap { place: sheet.place, buttons: frame::buttons(look, buffer, line, self.context, &hints) }
     }
 }

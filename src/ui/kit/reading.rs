@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use ratatui::prelude::{Buffer, Rect, Style};
+use ratatui::prelude::{Buffer, Line, Modifier, Rect, Style};
 
-use super::frame::{Look, StyledLine};
-use super::pen::{Pen, line_width};
+use super::frame::Look;
+use super::line::{self, Part, blank, field, span};
+use super::list::cursor;
 use super::scroll::Viewport;
 use crate::present::text;
 use crate::status::Status;
@@ -17,39 +18,39 @@ use crate::ui::theme::Parts;
 #[derive(Clone, Debug, Default)]
 pub struct Paragraph {
     /// What stands before it in its first row, and leaves as much blank in the others.
-    lead: StyledLine,
-    parts: StyledLine,
+    lead: Line<'static>,
+    parts: Line<'static>,
     text: String,
-    base: Style,
     /// Which of several texts it belongs to: the same line is to be read in each of them.
     part: usize,
 }
 
 impl Paragraph {
     /// A line of stretches in their styles.
-    pub fn new(parts: StyledLine) -> Self {
-        let text = parts.iter().map(|(text, _)| text.as_str()).collect();
-        Self { parts, text, ..Self::default() }
+    pub fn new(parts: impl Into<Line<'static>>) -> Self {
+        let parts = parts.into();
+        Self { text: line::text_of(&parts), parts, ..Self::default() }
     }
 
     /// A line in one style.
-    pub fn plain(text: impl Into<String>, style: Style) -> Self {
-        Self::new(vec![(text.into(), style)])
+    pub fn plain(text: impl AsRef<str>, style: Style) -> Self {
+        Self::new(span(text, style))
     }
 
     /// A line that goes on below its beginning, unless that is far to the right.
-    fn indented(mut parts: StyledLine, cells: usize) -> Self {
-        let blanks = parts.first().map_or(0, |(text, _)| text.len() - text.trim_start_matches(' ').len());
+    fn indented(mut parts: Line<'static>, cells: usize) -> Self {
+        let blanks = parts.iter().next().map_or(0, |it| it.content.len() - it.content.trim_start_matches(' ').len());
         if blanks == 0 || blanks * 3 > cells {
             return Self::new(parts);
         }
-        let lead = vec![(parts[0].0.drain(..blanks).collect(), parts[0].1)];
+        let lead = blank(blanks).style(parts.spans[0].style);
+        parts.spans[0].content.to_mut().drain(..blanks);
         Self::new(parts).led_by(lead)
     }
 
     /// The line with something before it that need not be read.
-    pub fn led_by(self, lead: StyledLine) -> Self {
-        Self { lead, ..self }
+    pub fn led_by(self, lead: impl Into<Line<'static>>) -> Self {
+        Self { lead: lead.into(), ..self }
     }
 
     /// The line as one of another text than those of other parts.
@@ -59,11 +60,10 @@ impl Paragraph {
 
     /// The line as one of several options, behind the cursor and what else stands before it, on a ground of its own where it is
     /// chosen.
-    pub fn among_options(self, parts: &Parts, is_chosen: bool, behind_cursor: StyledLine) -> Self {
-        let base = if is_chosen { parts.selected } else { Style::default() };
-        let cursor = (if is_chosen { "› " } else { "  " }.to_owned(), parts.title);
-        let lead = std::iter::once(cursor).chain(behind_cursor);
-        Self { lead: lead.map(|(text, style)| (text, base.patch(style))).collect(), base, ..self }
+    pub fn among_options(self, parts: &Parts, is_chosen: bool, behind_cursor: Vec<Part>) -> Self {
+        let mut lead = cursor(parts, is_chosen) + blank(1);
+        lead.extend(behind_cursor);
+        self.led_by(lead)
     }
 
     /// The cells that it takes in one row.
@@ -72,11 +72,11 @@ impl Paragraph {
     }
 
     fn indent(&self) -> usize {
-        line_width(&self.lead)
+        line::width(&self.lead)
     }
 
     fn is_blank(&self) -> bool {
-        self.lead.is_empty() && self.text.trim().is_empty()
+        self.lead.spans.is_empty() && self.text.trim().is_empty()
     }
 
     /// The bytes of its rows.
@@ -85,27 +85,19 @@ impl Paragraph {
         if rows.is_empty() { std::iter::once(0..0).collect() } else { rows }
     }
 
-    fn draw(&self, buffer: &mut Buffer, area: Rect, row: &Range<usize>) {
-        buffer.set_style(area, self.base);
-        let mut pen = Pen::new(buffer, area, 0);
-        if row.start == 0 {
-            pen.line(&self.lead);
-        } else {
-            pen.field("", self.indent(), self.base);
+    /// One of its rows.
+    fn row(&self, row: &Range<usize>) -> Line<'static> {
+        let mut line = self.lead.clone();
+        if row.start > 0 {
+            line.spans = vec![blank(self.indent())];
         }
-        let mut from = 0;
-        for (part, style) in &self.parts {
-            let (start, end) = (row.start.max(from), row.end.min(from + part.len()));
-            if start < end {
-                pen.raw(&part[start - from..end - from], self.base.patch(*style));
-            }
-            from += part.len();
-        }
+        line.extend(line::slice(&self.parts, row.clone()));
+        line
     }
 }
 
 /// Draws the lines that fit, wrapped, as far as they are scrolled by whole lines.
-pub fn draw(view: &mut Viewport, buffer: &mut Buffer, area: Rect, count: usize, line: impl Fn(usize) -> StyledLine) {
+pub fn draw(view: &mut Viewport, buffer: &mut Buffer, area: Rect, count: usize, line: impl Fn(usize) -> Line<'static>) {
     let (height, cells) = (usize::from(area.height), usize::from(area.width.saturating_sub(1)));
     let wrapped = |index| {
         let line = Paragraph::indented(line(index), cells);
@@ -126,11 +118,9 @@ pub fn draw(view: &mut Viewport, buffer: &mut Buffer, area: Rect, count: usize, 
     let area = Rect { x: area.x + area.width.min(1), width: area.width.saturating_sub(1), ..area };
     let lines = (first..count).flat_map(|index| {
         let (line, rows) = wrapped(index);
-        rows.into_iter().map(move |row| (line.clone(), row))
+        rows.into_iter().map(move |row| line.row(&row))
     });
-    for (place, (line, row)) in area.rows().zip(lines) {
-        line.draw(buffer, place, &row);
-    }
+    line::draw_all(buffer, area, lines);
 }
 
 /// How far a text is scrolled and read.
@@ -182,7 +172,7 @@ impl ReadProgress {
         for (offset, (index, row)) in (0..area.height).zip(&rows[first..]) {
             let place = Rect { y: area.y + offset, height: 1, ..area };
             let line = &text[*index];
-            line.draw(buffer, place, row);
+            line::draw(buffer, place, line.row(row));
             places.push((place, *index));
             if !look.covered && self.cells >= line.indent() + 2 {
                 let seen =
@@ -204,14 +194,11 @@ impl ReadProgress {
         if above + below == 0 || area.is_empty() {
             return;
         }
-        let style = look.theme.style(Status::Approval).add_modifier(ratatui::style::Modifier::REVERSED);
-        let row = Rect { height: 1, ..area };
-        buffer.set_style(row, style);
+        let style = look.theme.style(Status::Approval).add_modifier(Modifier::REVERSED);
         let more = if below > 0 { format!(" ▼ {}", text::counted(below, "more row")) } else { " the end".to_owned() };
         let over = if above > 0 { format!("▲ {above} above ") } else { String::new() };
-        let (room, right) = (usize::from(row.width), text::width(&over));
-        let mut pen = Pen::new(buffer, row, 0);
-        pen.field(&more, room.saturating_sub(right), style).text(&over, style);
+        let room = usize::from(area.width).saturating_sub(text::width(&over));
+        line::draw(buffer, area, vec![field(more, room, style), span(over, style)]);
     }
 
     /// The rows above and below of what is in view.
@@ -260,9 +247,10 @@ impl ReadProgress {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ui::action::Action;
 
-    fn line(text: &str) -> StyledLine {
-        vec![(text.to_owned(), Style::default())]
+    fn line(text: &str) -> Line<'static> {
+        span(text, Style::default()).into()
     }
 
     #[test]
@@ -295,15 +283,15 @@ mod tests {
         assert_eq!(shown(&mut reading, 7), "234");
         reading.step(isize::MAX);
         assert_eq!(shown(&mut reading, 8), "567");
-        reading.go_to(false);
+        reading.step(isize::MIN);
         assert_eq!(shown(&mut reading, 9), "012");
         reading.center(7, 0);
         assert_eq!(shown(&mut reading, 9), "678");
         let mut start = Viewport::from_start();
         assert_eq!(shown(&mut start, 9), "012");
-        start.turn(1);
+        start.perform(Action::PageDown);
         assert_eq!(shown(&mut start, 9), "234");
-        start.turn(9);
+        start.step(9);
         assert_eq!(shown(&mut start, 9), "678");
         start.step(-1);
         assert_eq!(shown(&mut start, 9), "567");

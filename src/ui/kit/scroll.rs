@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::ui::action::Action;
+
 /// How far something is scrolled, in rows or in lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Viewport {
@@ -67,14 +69,11 @@ impl Viewport {
         self.top = (!ends).then_some(top.min(self.most));
     }
 
-    /// Moves by pages, of which a row stays in view.
-    pub fn turn(&mut self, pages: isize) {
-        self.step(pages.saturating_mul(isize::try_from(self.page.max(2) - 1).unwrap_or(1)));
-    }
-
-    /// To the beginning or the end.
-    pub fn go_to(&mut self, end: bool) {
-        self.top = (!end).then_some(0);
+    /// Moves as an action says. Returns whether it says so.
+    pub fn perform(&mut self, action: Action) -> bool {
+        let rows = rows_of(action, self.page);
+        rows.into_iter().for_each(|rows| self.step(rows));
+        rows.is_some()
     }
 
     /// Has a row in view first, as far as what follows fills the page.
@@ -94,6 +93,20 @@ impl Viewport {
             self.top = Some(row.saturating_sub(self.page / 2));
         }
     }
+}
+
+/// How many rows down an action moves; of a page, a row stays in view.
+pub fn rows_of(action: Action, page: usize) -> Option<isize> {
+    let page = isize::try_from(page.max(2) - 1).unwrap_or(isize::MAX);
+    Some(match action {
+        Action::Up => -1,
+        Action::Down => 1,
+        Action::PageUp => -page,
+        Action::PageDown => page,
+        Action::First => isize::MIN,
+        Action::Last => isize::MAX,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use ratatui::prelude::{Buffer, Rect};
+use ratatui::prelude::{Buffer, Line, Rect};
 use regex::RegexBuilder;
 
-use super::frame::{self, Hint, Look, StyledLine};
+use super::frame::{self, Hint, Look};
 use super::input::LineInput;
-use super::pen::Pen;
+use super::line::{self, blank, span};
+use super::reading;
 use super::scroll::Viewport;
-use crate::ui::Action;
-use crate::ui::overlay::{Flow, OverlayContext};
+use crate::ui::action::Action;
 
 /// A text that is scrolled and searched.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +51,8 @@ impl SearchableText {
     }
 
     /// Takes in what the text says now.
-    pub fn set_texts(&mut self, texts: Vec<String>) {
+    pub fn set_texts(&mut self, texts: impl Iterator<Item = impl AsRef<str>>) {
+        let texts: Vec<String> = texts.map(|text| line::harmless(text.as_ref())).collect();
         if texts != self.texts {
             self.texts = texts;
             self.find();
@@ -81,20 +82,20 @@ impl SearchableText {
         self.is_typing().then(|| vec![(Action::Confirm, "search"), (Action::Close, "no search")])
     }
 
-    /// Changes the line that is typed, where there is one.
-    pub fn type_in(&mut self, change: impl FnOnce(&mut LineInput) -> bool) -> Flow {
-        let Some(typing) = self.typing.as_mut() else { return Flow::Pass };
+    /// Changes the line that is typed. Returns whether there is one.
+    pub fn type_in(&mut self, change: impl FnOnce(&mut LineInput) -> bool) -> bool {
+        let Some(typing) = self.typing.as_mut() else { return false };
         if change(typing) {
             self.pattern = typing.text().to_owned();
             self.find();
             self.hit = if self.from_end { self.hits.len().saturating_sub(1) } else { 0 };
             self.show_hit();
         }
-        Flow::Stay
+        true
     }
 
-    /// Does what an action says of the search.
-    pub fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    /// Does what an action says of the search. Returns whether it says something of one.
+    pub fn perform(&mut self, action: Action) -> bool {
         match action {
             Action::Filter => self.typing = Some(LineInput::default()),
             Action::Confirm => self.typing = None,
@@ -109,10 +110,9 @@ impl SearchableText {
                 self.hit = if action == Action::NextMatch { self.hit + 1 } else { self.hit + count - 1 } % count;
                 self.show_hit();
             }
-            Action::NextMatch | Action::PreviousMatch => cx.say("nothing is searched for yet"),
-            _ => return Flow::Pass,
+            _ => return false,
         }
-        Flow::Stay
+        true
     }
 
     fn show_hit(&mut self) {
@@ -154,30 +154,33 @@ impl SearchableText {
     }
 
     /// A line with its hits standing out.
-    pub fn marked(&self, look: &Look<'_>, index: usize, line: StyledLine) -> StyledLine {
+    pub fn marked(&self, look: &Look<'_>, index: usize, line: Line<'static>) -> Line<'static> {
         let parts = &look.theme.parts;
         let first = self.hits.partition_point(|(line, _)| *line < index);
-        let hits = || (first..).zip(&self.hits[first..]).take_while(|(_, (line, _))| *line == index);
-        if hits().next().is_none() {
-            return line;
+        let hits = (first..).zip(&self.hits[first..]).take_while(|(_, (line, _))| *line == index);
+        let (mut marked, mut at) = (Line::default(), 0);
+        for (nth, (_, range)) in hits {
+            let found = if nth == self.hit { parts.cursor } else { parts.selected.patch(parts.title) };
+            marked.extend(line::slice(&line, at..range.start));
+            marked.extend(line::slice(&line, range.start.max(at)..range.end).into_iter().map(|hit| hit.style(found)));
+            at = range.end.max(at);
         }
-        let mut marked = Vec::new();
-        let mut begin = 0;
-        for (text, style) in line {
-            let mut at = 0;
-            for (nth, (_, range)) in hits() {
-                let clamp = |byte: usize| byte.clamp(begin + at, begin + text.len()) - begin;
-                let (from, to) = (clamp(range.start), clamp(range.end));
-                marked.push((text[at..from].to_owned(), style));
-                let found = if nth == self.hit { parts.cursor } else { parts.selected.patch(parts.title) };
-                marked.push((text[from..to].to_owned(), found));
-                at = to;
-            }
-            marked.push((text[at..].to_owned(), style));
-            begin += text.len();
-        }
-        marked.retain(|(text, _)| !text.is_empty());
+        marked.extend(line::slice(&line, at..usize::MAX));
         marked
+    }
+
+    /// Draws the lines that fit, as far as they are scrolled.
+    pub fn draw(
+        &mut self,
+        look: &Look<'_>,
+        buffer: &mut Buffer,
+        area: Rect,
+        count: usize,
+        line: impl Fn(usize) -> Line<'static>,
+    ) {
+        let mut view = self.view;
+        reading::draw(&mut view, buffer, area, count, |index| self.marked(look, index, line(index)));
+        self.view = view;
     }
 
     /// Draws what is being typed into the last row of an area. Returns what is left of the area.
@@ -185,10 +188,7 @@ impl SearchableText {
         let Some(typing) = self.typing.as_ref().filter(|_| area.height > 1) else { return area };
         let place = Rect { y: area.bottom() - 1, height: 1, ..area };
         frame::clear(buffer, place);
-        let mut pen = Pen::new(buffer, place, 0);
-        pen.skip(1).text("/", look.theme.parts.key);
-        let room = usize::from(pen.room());
-        typing.draw(look, &mut pen, room);
+        line::draw(buffer, place, typing.behind(look, place, vec![blank(1), span("/", look.theme.parts.key)]));
         Rect { height: area.height - 1, ..area }
     }
 }

@@ -8,31 +8,31 @@ use crate::status::Status;
 use crate::task::rang;
 use crate::time::Span;
 use crate::ui::signs::{INFERRED_MARK, MOVES, SENT_MARK, UNSEEN_MARK};
-use crate::ui::{Item, Pen, text, times};
+use crate::ui::{Item, Part, field, right, span, text, times};
 
 /// Two moments that are no further apart are one to the operator.
 const ABOUT: Span = Span::from_secs(3);
 
 /// What it is, and for how long.
-pub(super) fn state_for(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &str) {
+pub(super) fn state_for(cell: &Cell<'_, '_>, cells: usize, word: &str) -> Vec<Part> {
     let style = cell.aged(cell.canvas.theme.style(cell.status));
-    let mut span = times::lasting(cell.item.since(), cell.canvas.now);
+    let mut age = times::lasting(cell.item.since(), cell.canvas.now);
     // How long somebody has been waited for says more than a part of the word, which the glyph says, too.
     let is_narrow = cell.status.needs_operator() && cells < text::width(word) + 1;
     let word = if is_narrow { "" } else { word };
     let room = if is_narrow { cells } else { cells.saturating_sub(text::width(word) + 1) };
-    if room < text::width(&span) {
+    if room < text::width(&age) {
         let since = cell.item.since();
-        span = format!("{}{}", if since.exact { "" } else { ">" }, cell.canvas.now.since(since.at).rounded());
+        age = format!("{}{}", if since.exact { "" } else { ">" }, cell.canvas.now.since(since.at).rounded());
     }
-    let span_cells = room.min(text::width(&span).max(5));
-    pen.field(word, cells - span_cells, style);
-    pen.right(if span_cells >= text::width(&span) { &span } else { "" }, span_cells, style);
+    let span_cells = room.min(text::width(&age).max(5));
+    let age = if span_cells >= text::width(&age) { &age } else { "" };
+    vec![field(word, cells - span_cells, style), right(age, span_cells, style)]
 }
 
 /// How the last turn ended as its glyph, how long ago, what that rests on, and whether it was seen; of a task the bells that were not seen.
-pub(super) fn last(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &str) {
-    let Cell { canvas, quiet, .. } = *cell;
+pub(super) fn last(cell: &Cell<'_, '_>, cells: usize, word: &str) -> Vec<Part> {
+    let (canvas, quiet) = (cell.canvas, cell.quiet());
     match cell.item {
         Item::Terminal(terminal) if !word.is_empty() => {
             let last = &terminal.state.last_turn;
@@ -49,29 +49,27 @@ pub(super) fn last(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &
             let at = last.at.filter(|_| !is_said);
             let age = at.map(|at| canvas.now.since(at).rounded()).unwrap_or_default();
             let (glyph, source) = if is_said { ("", "") } else { (canvas.glyph(status), source) };
-            pen.field(glyph, 1, style).right(&age, cells - 3, quiet).field(source, 1, quiet);
-            pen.field(if unseen { UNSEEN_MARK } else { "" }, 1, style);
+            let unseen = field(if unseen { UNSEEN_MARK } else { "" }, 1, style);
+            vec![field(glyph, 1, style), right(age, cells - 3, quiet), field(source, 1, quiet), unseen]
         }
         // A bell is news until it was seen; the facts keep the count.
         Item::Task(task) if canvas.memory.bells.unseen(task) > 0 => {
             let times = canvas.memory.bells.unseen(task);
             let message = rang(times);
             let message = if text::width(&message) < cells { message } else { format!("rang×{times}") };
-            pen.field(&message, cells - 1, cell.text());
-            pen.field(UNSEEN_MARK, 1, cell.style(canvas.theme.style(Status::Finished)));
+            let unseen = span(UNSEEN_MARK, cell.style(canvas.theme.style(Status::Finished)));
+            vec![field(message, cells - 1, cell.text()), unseen]
         }
-        _ => {
-            pen.field("–", cells, quiet);
-        }
+        _ => vec![field("–", cells, quiet)],
     }
 }
 
 /// For how long the screen has not moved, where that is not how long the state has held, or that it still moves.
-pub(super) fn stable(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, _: &str) {
+pub(super) fn stable(cell: &Cell<'_, '_>, cells: usize) -> Part {
     let (span, style) = match cell.item {
         // Of what has ended nothing could move.
-        Item::Terminal(terminal) if terminal.state.has_ended() => (String::new(), cell.quiet),
-        Item::Task(_) => (String::new(), cell.quiet),
+        Item::Terminal(terminal) if terminal.state.has_ended() => (String::new(), cell.quiet()),
+        Item::Task(_) => (String::new(), cell.quiet()),
         Item::Terminal(terminal) if terminal.state.stability.stable => {
             let (still, began, now) = (terminal.state.stability.stable_since, cell.item.since().at, cell.canvas.now);
             let span = now.since(still).running();
@@ -79,7 +77,7 @@ pub(super) fn stable(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, _: &s
             let is_said = span == now.since(began).running() || began.since(still) + still.since(began) < ABOUT;
             (if is_said { String::new() } else { span }, cell.text())
         }
-        Item::Terminal(_) => (MOVES.to_owned(), cell.quiet),
+        Item::Terminal(_) => (MOVES.to_owned(), cell.quiet()),
     };
-    pen.right(&span, cells, style);
+    right(span, cells, style)
 }

@@ -4,6 +4,7 @@
 
 mod budgets;
 mod circles;
+mod kit;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

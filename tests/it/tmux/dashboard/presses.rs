@@ -185,7 +185,8 @@ fn looking(hands: &mut Hands) {
     world.wait("1 ready");
     world.tell("birds", "fail");
     world.wait("1 failed");
-    world.tell("birds", "go on");
+    // Longer than a busy machine takes between two polls.
+    world.tell("birds", "nap 2");
     world.wait("1 finished");
     hands.play(&world, "find why one failed an hour ago", "", &["1 finished", "what happened"]);
     wait_until("the moment when it failed", || {

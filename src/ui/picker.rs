@@ -5,17 +5,16 @@ use std::fmt;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
-use ratatui::prelude::{Buffer, Position, Rect, Style};
+use ratatui::prelude::{Buffer, Position, Rect};
+use ratatui::widgets::StatefulWidget;
 
-use super::frame::{self, Hint};
-use super::input::LineInput;
-use super::pen::Pen;
-use super::scroll::Viewport;
+use super::keymap::is_alike;
+use super::kit::scroll::rows_of;
+use super::{
+    Action, Canvas, Context, Flow, Hint, HitMap, LineInput, List, Overlay, OverlayContext, OverlayKind, OverlayPlace,
+    Viewport, blank, field, frame, line, right, span, text,
+};
 use crate::fleet::{TerminalKey, View};
-use crate::present::text;
-use crate::ui::canvas::Canvas;
-use crate::ui::keymap::is_alike;
-use crate::ui::{Action, Context, Flow, HitMap, Overlay, OverlayContext, OverlayKind, OverlayPlace};
 
 /// The widest and the highest menu, in cells and entries: what is below is to be seen around it. Why an entry would do nothing
 /// is read whole where the screen has room.
@@ -140,10 +139,6 @@ impl Picker {
         self
     }
 
-    fn step(&mut self, entries: isize) {
-        self.at = self.at.saturating_add_signed(entries).min(self.shown.len().saturating_sub(1));
-    }
-
     fn narrow(&mut self) {
         let typed = self.typed.text().to_lowercase();
         let words: Vec<&str> = typed.split_whitespace().collect();
@@ -223,52 +218,39 @@ impl Overlay for Picker {
         // The selected entry comes before the line to type into: nobody should take one that cannot be seen.
         let above = inner.height.saturating_sub(1).min(typing);
         if above > 0 {
-            let mut pen = Pen::new(buffer, inner, 0);
-            pen.text(self.sign, parts.key).skip(1);
-            let room = usize::from(pen.room());
-            self.typed.draw(canvas, &mut pen, room);
+            let sign = vec![span(self.sign, parts.key), blank(1)];
+            line::draw(buffer, inner, self.typed.behind(canvas, inner, sign));
         }
         self.entries_at = Rect { y: inner.y + above, height: inner.height - above, ..inner };
-        let page = usize::from(self.entries_at.height);
-        self.view.fit(page, self.shown.len());
-        self.view.reveal(self.at..self.at + 1);
-        let first = self.view.first();
         if self.shown.is_empty() {
-            Pen::new(buffer, self.entries_at, 0).text("nothing fits", parts.quiet);
+            line::draw(buffer, self.entries_at, span("nothing fits", parts.quiet));
         }
-        for (row, &index) in (0..self.entries_at.height).zip(self.shown.iter().skip(first)) {
-            let is_selected = first + usize::from(row) == self.at;
-            let base = if is_selected { parts.selected } else { Style::default() };
-            let line = Rect { y: self.entries_at.y + row, height: 1, ..self.entries_at };
-            buffer.set_style(line, base);
-            let entry = &self.entries[index];
-            let mut pen = Pen::new(buffer, line, 0);
-            pen.text(if is_selected { "› " } else { "  " }, base.patch(parts.title));
-            if let Some(why) = &entry.why_not {
-                pen.text(&entry.text, base.patch(parts.quiet)).text("  ", base);
-                let room = usize::from(pen.room());
-                pen.right(&text::cut(why, room), room, base.patch(parts.quiet));
-                continue;
+        let entry = |nth: usize, room: usize| {
+            let MenuEntry { text, note, why_not } = &self.entries[self.shown[nth]];
+            match why_not {
+                Some(why) => {
+                    let text = span(text::cut(text, room), parts.quiet);
+                    let room = room.saturating_sub(text::width(&text.content) + 2);
+                    vec![text, blank(2), right(why, room, parts.quiet)]
+                }
+                None => {
+                    let room = room.saturating_sub(text::width(note) + 1);
+                    vec![field(text, room, parts.text), blank(1), span(note, parts.key)]
+                }
             }
-            let note = text::width(&entry.note);
-            let room = usize::from(line.width).saturating_sub(note + 3);
-            pen.field(&entry.text, room, base.patch(parts.text)).field("", 1, base);
-            pen.right(&entry.note, note, base.patch(parts.key));
-        }
-        frame::draw_extent(canvas, buffer, inner, first, page, self.shown.len());
+        };
+        let list = List { parts, count: self.shown.len(), at: self.at, entry };
+        list.render(self.entries_at, buffer, &mut self.view);
+        frame::draw_extent(canvas, buffer, inner, self.view.first(), self.view.page(), self.shown.len());
         HitMap::at(frame::around(inner))
     }
 
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        let page = isize::try_from(self.entries_at.height.max(1)).unwrap_or(isize::MAX);
-        match action {
-            Action::Answer => return self.shown.get(self.at).map_or(Flow::Stay, |index| (self.take)(*index, cx)),
-            Action::Up => self.step(-1),
-            Action::Down => self.step(1),
-            Action::PageUp => self.step(-page),
-            Action::PageDown => self.step(page),
-            _ => return Flow::Pass,
+        if action == Action::Answer {
+            return self.shown.get(self.at).map_or(Flow::Stay, |index| (self.take)(*index, cx));
         }
+        let Some(rows) = rows_of(action, usize::from(self.entries_at.height)) else { return Flow::Pass };
+        self.at = self.at.saturating_add_signed(rows).min(self.shown.len().saturating_sub(1));
         Flow::Stay
     }
 
