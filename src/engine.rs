@@ -4,7 +4,7 @@
 //! [`Engine::handle`] with the time, and take [`Engine::poll_update`] until there is none. Whoever may act for a server calls
 //! [`Engine::deliver`] afterwards, and [`Engine::leave`] at the end.
 
-mod prompt_back;
+mod survey;
 mod update;
 
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::JoinSet;
 
 use crate::clock;
 use crate::config::Config;
@@ -34,7 +34,7 @@ use crate::sender::{OperationEvent, Sender};
 use crate::state::KeptNote;
 use crate::time::{Span, Timestamp};
 use crate::tmux::Error;
-pub use prompt_back::PromptBack;
+pub use survey::{Freshness, survey};
 pub use update::{Update, warning_of};
 
 /// Events of watchers that wait to be handled; with more than that the watchers wait themselves.
@@ -71,15 +71,6 @@ pub enum EngineEvent {
     Part,
     /// Nothing happened but time.
     Timeout,
-}
-
-/// How recent the knowledge of servers has to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Freshness {
-    /// As their owners know it, which is at most a tick old.
-    Known,
-    /// From a poll that is made now.
-    Now,
 }
 
 /// A fleet that is kept up to date.
@@ -159,7 +150,7 @@ impl Engine {
         let mut engine = Self::with(settings, servers, Some(acting))?;
         // Nothing is reported under a name that is not the operator's.
         engine.know(history::notes_in(history.path()));
-        let actor = Actor::following(sender, &engine.settings, Arc::clone(&engine.followed));
+        let actor = Actor::following(sender, engine.settings.poll.history.clone(), Arc::clone(&engine.followed));
         Ok((engine, actor))
     }
 
@@ -529,40 +520,6 @@ impl Engine {
             self.updates.push_back(Update::Effect(effect));
         }
     }
-}
-
-/// What is known of servers: what their owners know, or what a poll shows where there is none, all at the same time.
-pub async fn survey(
-    settings: &Settings,
-    servers: &[ServerId],
-    freshness: Freshness,
-    notes: Vec<KeptNote>,
-) -> Result<Fleet, JoinError> {
-    let mut polls = JoinSet::new();
-    let (to_fleet, mut inputs) = mpsc::channel(WAITING_EVENTS);
-    for server in servers {
-        let (settings, server, to_fleet) = (settings.clone(), server.clone(), to_fleet.clone());
-        polls.spawn(async move {
-            let Some(known) = owner::ask(&settings, &server, freshness == Freshness::Now).await else {
-                return poll::tell(settings.poll, settings.profiles, server, to_fleet).await;
-            };
-            for input in known {
-                // Whoever asked may have ended.
-                let _ = to_fleet.send(input).await;
-            }
-        });
-    }
-    drop(to_fleet);
-    let mut fleet = Fleet::new(settings.fleet.clone(), Arc::clone(&settings.profiles));
-    notes.into_iter().for_each(|noted| fleet.handle(Input::Noted(noted), Timestamp::default()));
-    while let Some(input) = inputs.recv().await {
-        let at = input.at().unwrap_or_else(clock::now);
-        fleet.handle(input, at);
-    }
-    while let Some(ended) = polls.join_next().await {
-        ended?;
-    }
-    Ok(fleet)
 }
 
 /// Ends a watcher, and takes back what it has set in the server's task sessions. A server that is gone has nothing of it, and

@@ -5,6 +5,7 @@
 //! a time is performed on a terminal, whichever process of the user does it; several terminals do not wait for each other.
 
 mod answering;
+mod prompt_back;
 mod steps;
 mod turns;
 
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
 pub use answering::ASTRAY;
+pub use prompt_back::PromptBack;
 pub use steps::StepLimits;
 
 use crate::clock::now;

@@ -14,7 +14,7 @@ use super::wait::{self, Limit};
 use super::{Done, Failure, GlobalOptions, console, list, output};
 use crate::clock;
 use crate::dialog::{Cut, Dialog, TextEntry};
-use crate::engine::{Engine, PromptBack};
+use crate::engine::Engine;
 use crate::fleet::{ServerId, Terminal, TerminalKey};
 use crate::history::History;
 use crate::operation::{
@@ -28,6 +28,7 @@ use crate::present::item::Item;
 use crate::present::target::{self, Purpose};
 use crate::present::text::quoted;
 use crate::screen::harmless;
+use crate::sender::PromptBack;
 use crate::sender::{Gate, StepLimits};
 use crate::status::Hindrance;
 use crate::time::Span;

@@ -107,7 +107,7 @@ impl Watched {
     pub(super) fn actor(&self, history: &History) -> Actor {
         let (profiles, locks) = (Arc::clone(&self.settings.profiles), private::lock_directory());
         let sender = Sender::new(profiles, self.settings.poll.tmux.clone(), history.clone(), locks);
-        Actor::new(sender, &self.settings)
+        Actor::new(sender, self.settings.poll.history.clone(), self.settings.fingerprint())
     }
 
     /// The operator's notes on terminals.

@@ -15,7 +15,6 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::{mpsc, oneshot};
 
-use super::Settings;
 use super::lease::LeasePath;
 use super::wire::{Asked, Hello, Lines, Rank, line};
 use crate::fleet::ServerId;
@@ -134,14 +133,14 @@ pub struct Actor {
 }
 
 impl Actor {
-    /// The actor of a command, which performs by a sender what no owner does.
-    pub fn new(sender: Sender, settings: &Settings) -> Self {
-        Self { sender, history: settings.poll.history.clone(), owners: Owners::Any(settings.fingerprint()) }
+    /// The actor of a command, which performs by a sender what no owner does that shares its history and its rules.
+    pub fn new(sender: Sender, history: Option<PathBuf>, rules: u64) -> Self {
+        Self { sender, history, owners: Owners::Any(rules) }
     }
 
     /// The actor of a process that watches, and follows these owners.
-    pub fn following(sender: Sender, settings: &Settings, followed: Followed) -> Self {
-        Self { owners: Owners::Followed(followed), ..Self::new(sender, settings) }
+    pub fn following(sender: Sender, history: Option<PathBuf>, followed: Followed) -> Self {
+        Self { sender, history, owners: Owners::Followed(followed) }
     }
 
     /// What performs where there is no owner.

@@ -34,7 +34,7 @@ impl Bench {
         let profiles = Arc::new(ProfileSet::builtin());
         let settings = Settings::new(&crate::config::Config::default(), Arc::clone(&profiles));
         let off = History::start(&HistorySettings { enabled: false, ..HistorySettings::default() });
-        let actor = Actor::new(Sender::new(profiles, tmux::Settings::default(), off, None), &settings);
+        let actor = Actor::new(Sender::new(profiles, tmux::Settings::default(), off, None), None, 0);
         let mut engine = Engine::start(settings, &[]).unwrap();
         let (inquiries, mut asked) = mpsc::channel::<Inquiry>(INQUIRIES);
         tokio::spawn(async move {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::sender::Gate;
+use super::Gate;
 
 /// How long after an answer that returns to the prompt an agent may take until the prompt accepts text.
 const PROMPT_AFTER_ANSWER: Duration = Duration::from_secs(10);
