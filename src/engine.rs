@@ -254,8 +254,10 @@ impl Engine {
                 // A client hears of it from the owner of the server, between the same polls.
                 let is_told =
                     |input: &Input| matches!(input, Input::Submitted { key, .. } if self.follows(&key.server));
-                if let Some(input) = input.filter(|input| !is_told(input)) {
-                    self.handle_local(input, now);
+                match input.filter(|input| !is_told(input)) {
+                    Some(input @ Input::Submitted { .. }) => self.tell(input),
+                    Some(input) => self.handle_local(input, now),
+                    None => {}
                 }
             }
             EngineEvent::Asked(event) => self.operation_event(&event, now),
@@ -296,7 +298,6 @@ impl Engine {
                 Some(&key.server)
             }
             Input::TaskKilled { server, .. } => Some(server),
-            Input::Submitted { key, .. } => Some(&key.server),
             _ => None,
         };
         let watcher = self.watchers.iter().find(|(watched, _)| Some(watched) == server);
@@ -431,6 +432,14 @@ impl Engine {
         }
     }
 
+    /// Has what was sent come in between the polls of its server, in the same place for this process and its clients: they are to
+    /// see the same at the same times.
+    fn tell(&self, input: Input) {
+        let Input::Submitted { key, .. } = &input else { return };
+        let watcher = self.watchers.iter().find(|(watched, _)| *watched == key.server);
+        watcher.into_iter().for_each(|(_, watcher)| watcher.tell(input.clone()));
+    }
+
     /// Whether the inputs of a server come from its owner.
     fn follows(&self, server: &ServerId) -> bool {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner).contains_key(server)
@@ -445,11 +454,7 @@ impl Engine {
             (OperationEvent::Begun(_), Act::Prompt { text, .. }) => {
                 let input = Input::Submitted { key, at: now, text: text.clone() };
                 // A client performs it only where the owner has ended or is stopped.
-                if self.follows(&operation.to.key.server) {
-                    self.take(input, now)
-                } else {
-                    self.handle_local(input, now)
-                }
+                if self.follows(&operation.to.key.server) { self.take(input, now) } else { self.tell(input) }
             }
             (OperationEvent::Ended(_, outcome), Act::Answer { .. }) if outcome.is_accepted() => {
                 self.handle_local(Input::Seen { key }, now);

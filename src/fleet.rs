@@ -68,6 +68,8 @@ impl Input {
         match self {
             Input::Server(report) => Some(report.at),
             Input::Tasks(report) => Some(report.at),
+            Input::Submitted { at, .. } => Some(*at),
+            Input::Checkpoint { checkpoint, .. } => Some(checkpoint.at),
             _ => None,
         }
     }

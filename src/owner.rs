@@ -115,7 +115,7 @@ impl Lead {
 /// An event from this process itself.
 #[derive(Debug)]
 enum LocalEvent {
-    /// It handled an input of its own.
+    /// It handled an input of its own, or is to handle what was sent.
     Input(Input),
     /// It handled a notice.
     Handled(NoticeId),
@@ -418,8 +418,13 @@ impl WatchTask {
                 }
                 Some(event) = self.local_events.recv() => match event {
                     LocalEvent::Wake => poller.wake(),
+                    LocalEvent::Input(input) => {
+                        if self.comes_back(input).await == End::Closed {
+                            return End::Closed;
+                        }
+                    }
                     // A process that is alone has no clients.
-                    LocalEvent::Input(_) | LocalEvent::Handled(_) => {}
+                    LocalEvent::Handled(_) => {}
                 },
                 () = &mut ask_again, if self.place.is_some() => {
                     if self.can_change_role() {
@@ -429,6 +434,14 @@ impl WatchTask {
                 }
                 else => return End::Closed,
             }
+        }
+    }
+
+    /// Passes an input of this process back to it if it has not handled that yet: what was sent has its place among the polls.
+    async fn comes_back(&mut self, input: Input) -> End {
+        match input {
+            Input::Submitted { .. } => self.hand_on(input).await,
+            _ => End::Changed,
         }
     }
 

@@ -6,10 +6,13 @@ use super::entry::Entry;
 use super::tasks::TasksCheckpoint;
 use super::view::{ServerView, TerminalTransition};
 use crate::ids::TerminalKey;
+use crate::time::Timestamp;
 
 /// All that a fleet knows of one server. A fleet that starts from it reacts to the same inputs as the original does.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Checkpoint {
+    /// The time of the last input: what has come due since comes due in the other fleet, too.
+    pub(super) at: Timestamp,
     /// `None` if the server has not been polled.
     pub(super) server: Option<ServerView>,
     pub(super) entries: Vec<Entry>,

@@ -27,6 +27,7 @@ impl Fleet {
     pub fn checkpoint(&self, server: &ServerId) -> Checkpoint {
         let here = self.entries.iter().filter(|(key, _)| key.server == *server);
         Checkpoint {
+            at: self.now,
             server: self.servers.get(server).cloned(),
             entries: here.map(|(_, entry)| Entry::clone(entry)).collect(),
             tasks: self.tasks.checkpoint(server),
@@ -68,7 +69,7 @@ impl Fleet {
 
     /// Continues from another fleet's knowledge of a server. Changes that only the other one saw are reported.
     pub(super) fn restore(&mut self, server: &ServerId, checkpoint: Checkpoint) {
-        let Checkpoint { server: view, entries, tasks, recent } = checkpoint;
+        let Checkpoint { at: _, server: view, entries, tasks, recent } = checkpoint;
         let mut before: BTreeMap<TerminalKey, Entry> = BTreeMap::new();
         let keys: Vec<TerminalKey> = self.of_server(server).map(|(key, _)| key.clone()).collect();
         for key in keys {

@@ -475,3 +475,14 @@ fn what_ended_with_its_server_stays_until_the_server_is_back() {
         assert_eq!(there(&fleet), [5]);
     }
 }
+
+/// What comes due in another fleet comes due at the same time there, however late it gets the checkpoint.
+#[test]
+fn a_checkpoint_is_of_the_time_of_the_last_input() {
+    let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);
+    let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+    let server = ServerId::default();
+    fleet.handle(Input::Server(ServerReport::new(server.clone(), at(3), PollResult::Listed(Vec::new()))), at(3));
+    let checkpoint = Box::new(fleet.checkpoint(&server));
+    assert_eq!(Input::Checkpoint { server, checkpoint }.at(), Some(at(3)));
+}

@@ -129,7 +129,12 @@ impl WatchTask {
                     }
                 }
                 Some(event) = self.local_events.recv() => match event {
-                    LocalEvent::Input(input) => clients.taken(&input),
+                    LocalEvent::Input(input) => {
+                        clients.taken(&input);
+                        if self.comes_back(input).await == End::Closed {
+                            return End::Closed;
+                        }
+                    }
                     LocalEvent::Handled(notice) => clients.tell(&OwnerMessage::Handled(notice)),
                     LocalEvent::Wake => poller.wake(),
                 },

@@ -18,7 +18,7 @@ use crate::operation::Operation;
 use crate::time::{Span, Timestamp};
 
 /// Increase it whenever the meaning of a message changes.
-pub(super) const PROTOCOL: u32 = 14;
+pub(super) const PROTOCOL: u32 = 15;
 /// The longest line, in bytes: a checkpoint of thousands of terminals is shorter.
 const LONGEST: u64 = 256 << 20;
 
