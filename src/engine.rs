@@ -106,6 +106,8 @@ struct Acting {
     /// The same of what other processes ask for.
     asked: UnboundedReceiver<OperationEvent>,
     to_asked: UnboundedSender<OperationEvent>,
+    /// What is being done for them, which must not be left half done.
+    callers: JoinSet<()>,
     deliveries: UnboundedReceiver<DeliveryEvent>,
 }
 
@@ -145,6 +147,7 @@ impl Engine {
             operations,
             asked,
             to_asked,
+            callers: JoinSet::new(),
             deliveries,
         };
         let mut engine = Self::with(settings, servers, Some(acting))?;
@@ -386,12 +389,12 @@ impl Engine {
     /// Ends watching: waits for `sends` and for what is being delivered, until the history is written, and takes back what was
     /// set in task sessions. Returns what could not be taken back, for people.
     pub async fn leave(&mut self, sends: impl Future<Output = ()>) -> Vec<String> {
-        if let Some(acting) = &self.acting {
-            let _ = tokio::time::timeout(LAST_SENDS, async { tokio::join!(sends, acting.dispatcher.finish()) }).await;
+        if let Some(acting) = &mut self.acting {
+            let Acting { dispatcher, callers, .. } = acting;
+            let asked = async { while callers.join_next().await.is_some() {} };
+            let _ = tokio::time::timeout(LAST_SENDS, async { tokio::join!(sends, asked, dispatcher.finish()) }).await;
             // The next owner writes what is not in the file then.
             acting.history.written(LAST_RECORDS).await;
-        }
-        if let Some(acting) = &mut self.acting {
             let ended = std::iter::from_fn(|| acting.operations.try_recv().ok());
             self.updates.extend(ended.map(Update::Operation));
         }
@@ -405,8 +408,10 @@ impl Engine {
         match event {
             OwnerEvent::Input(input) => self.take(input, now),
             OwnerEvent::Act(caller) => {
-                if let Some(acting) = &self.acting {
-                    tokio::spawn(caller.serve(acting.sender.clone().telling(acting.to_asked.clone())));
+                if let Some(acting) = &mut self.acting {
+                    // Those that are done need no place any more.
+                    while acting.callers.try_join_next().is_some() {}
+                    acting.callers.spawn(caller.serve(acting.sender.clone().telling(acting.to_asked.clone())));
                 }
             }
             OwnerEvent::Refused { server, why } => {

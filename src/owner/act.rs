@@ -23,7 +23,7 @@ use crate::sender::{Gate, OperationEvent, Sender, StepLimits};
 
 /// The longest time between two messages to a process that waits for an outcome.
 const BEAT: Duration = Duration::from_millis(500);
-/// How long an owner may be silent before it counts as stopped.
+/// How long an owner, or a process that it asks whether it may begin, may be silent before it counts as stopped.
 const SILENCE: Duration = Duration::from_secs(2);
 
 /// What the owner says of it.
@@ -75,7 +75,10 @@ impl Caller {
                     let question: Progress = question;
                     let answer: oneshot::Sender<bool> = answer;
                     let said = say(&mut writer, &question).await;
-                    let is_so = said.is_ok() && matches!(lines.next::<bool>().await, Ok(Some(true)));
+                    // Until it may begin, nobody else gets to the terminal; who is stopped is not waited for.
+                    let patience = if matches!(question, Progress::Begins) { SILENCE } else { Duration::MAX };
+                    let answered = tokio::time::timeout(patience, lines.next::<bool>());
+                    let is_so = said.is_ok() && matches!(answered.await, Ok(Ok(Some(true))));
                     // What asks waits for this very answer.
                     let _ = answer.send(is_so);
                     said

@@ -509,6 +509,24 @@ fn an_owner_that_is_killed_in_an_act_leaves_it_unverified_and_done_once() {
     assert!(cage.tmux.screen("main:").matches("» polly").count() <= 1);
 }
 
+#[test]
+fn an_owner_that_ends_in_an_act_finishes_it_first() {
+    let cage = Cage::new();
+    let mut owner = cage.watch("owner");
+    owner.wait_for_phase("main", "ready");
+    // From now on a prompt needs a second Enter, which comes a while after the first one.
+    cage.prompt("main", "twice");
+    cage.tmux.wait_for_text("main:", "» twice");
+    let sending = cage.fleetwatch("send", &["send", "main", "polly"]).stdout(Stdio::piped()).spawn().unwrap();
+    cage.tmux.wait_for_text("main:", "❯ polly");
+    owner.signal("-TERM");
+    let said = sending.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "accepted\n");
+    assert!(owner.child.wait().unwrap().success());
+    let kept = cage.lines(&["history", "main", "--json", "--kind", "input"]);
+    assert_eq!((kept.len(), kept[0]["outcome"].as_str()), (1, Some("accepted")), "{kept:#?}");
+}
+
 /// Neither a problem that is explained nor hooks that cannot be taken back keep it.
 #[test]
 fn a_watch_ends_though_its_tmux_server_does_not_answer() {

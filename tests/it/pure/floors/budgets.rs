@@ -35,7 +35,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("demo", 540),
     ("operation", 530),
     ("status", 500),
-    ("engine", 520),
+    ("engine", 530),
     ("git", 480),
     ("notify", 480),
 ];
