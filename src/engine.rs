@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::clock;
@@ -35,6 +36,7 @@ use crate::state::KeptNote;
 use crate::time::{Span, Timestamp};
 use crate::tmux::Error;
 pub use survey::{Freshness, survey};
+use update::prompted;
 pub use update::{Update, warning_of};
 
 /// Events of watchers that wait to be handled; with more than that the watchers wait themselves.
@@ -108,6 +110,8 @@ struct Acting {
     to_asked: UnboundedSender<OperationEvent>,
     /// What is being done for them, which must not be left half done.
     callers: JoinSet<()>,
+    /// Whether this process ends.
+    ends: watch::Sender<bool>,
     deliveries: UnboundedReceiver<DeliveryEvent>,
 }
 
@@ -148,6 +152,7 @@ impl Engine {
             asked,
             to_asked,
             callers: JoinSet::new(),
+            ends: watch::Sender::default(),
             deliveries,
         };
         let mut engine = Self::with(settings, servers, Some(acting))?;
@@ -259,7 +264,7 @@ impl Engine {
                     |input: &Input| matches!(input, Input::Submitted { key, .. } if self.follows(&key.server));
                 match input.filter(|input| !is_told(input)) {
                     Some(input @ Input::Submitted { .. }) => self.tell(input),
-                    Some(input) => self.handle_local(input, now),
+                    Some(input) => self.take(input, now),
                     None => {}
                 }
             }
@@ -341,6 +346,13 @@ impl Engine {
     /// Delivers by the rules of another configuration from now on.
     pub fn set_config(&mut self, config: &Config) {
         self.acting.iter_mut().for_each(|acting| acting.dispatcher.set_config(config));
+        if self.settings.follow_ups != config.follow_up {
+            self.settings.follow_ups.clone_from(&config.follow_up);
+            // Those with the same rules follow each other.
+            if let Err(error) = self.set_servers(self.settings.poll.clone(), &self.servers()) {
+                tracing::warn!(%error, "processes with the new rules do not follow this one");
+            }
+        }
     }
 
     /// Reads screens by other profiles from now on.
@@ -390,13 +402,20 @@ impl Engine {
     /// set in task sessions. Returns what could not be taken back, for people.
     pub async fn leave(&mut self, sends: impl Future<Output = ()>) -> Vec<String> {
         if let Some(acting) = &mut self.acting {
-            let Acting { dispatcher, callers, .. } = acting;
+            let Acting { dispatcher, callers, ends, .. } = acting;
+            ends.send_replace(true);
             let asked = async { while callers.join_next().await.is_some() {} };
             let _ = tokio::time::timeout(LAST_SENDS, async { tokio::join!(sends, asked, dispatcher.finish()) }).await;
+            let ended: Vec<OperationEvent> = std::iter::from_fn(|| acting.operations.try_recv().ok()).collect();
+            let asked: Vec<OperationEvent> = std::iter::from_fn(|| acting.asked.try_recv().ok()).collect();
+            // What is on its way to an agent the clients have to know, one of which is the next owner.
+            let submitted = |event| prompted(event, clock::now());
+            ended.iter().chain(&asked).filter_map(submitted).for_each(|input| self.tell(input));
+            self.updates.extend(ended.into_iter().map(Update::Operation));
+        }
+        if let Some(acting) = &self.acting {
             // The next owner writes what is not in the file then.
             acting.history.written(LAST_RECORDS).await;
-            let ended = std::iter::from_fn(|| acting.operations.try_recv().ok());
-            self.updates.extend(ended.map(Update::Operation));
         }
         let watchers = std::mem::take(&mut self.watchers).into_iter();
         let released: JoinSet<_> =
@@ -411,7 +430,8 @@ impl Engine {
                 if let Some(acting) = &mut self.acting {
                     // Those that are done need no place any more.
                     while acting.callers.try_join_next().is_some() {}
-                    acting.callers.spawn(caller.serve(acting.sender.clone().telling(acting.to_asked.clone())));
+                    let sender = acting.sender.clone().telling(acting.to_asked.clone());
+                    acting.callers.spawn(caller.serve(sender, acting.ends.subscribe()));
                 }
             }
             OwnerEvent::Refused { server, why } => {
@@ -455,16 +475,16 @@ impl Engine {
         let (OperationEvent::Begun(operation) | OperationEvent::Ended(operation, _)) = event;
         let key = operation.to.key.clone();
         self.wake(&key.server);
-        match (event, &operation.act) {
-            (OperationEvent::Begun(_), Act::Prompt { text, .. }) => {
-                let input = Input::Submitted { key, at: now, text: text.clone() };
-                // A client performs it only where the owner has ended or is stopped.
-                if self.follows(&operation.to.key.server) { self.take(input, now) } else { self.tell(input) }
-            }
-            (OperationEvent::Ended(_, outcome), Act::Answer { .. }) if outcome.is_accepted() => {
-                self.handle_local(Input::Seen { key }, now);
-            }
-            _ => {}
+        match prompted(event, now) {
+            // A client performs it only where the owner has ended or is stopped.
+            Some(input) if self.follows(&key.server) => self.take(input, now),
+            Some(input) => self.tell(input),
+            None => {}
+        }
+        if let (OperationEvent::Ended(_, outcome), Act::Answer { .. }) = (event, &operation.act)
+            && outcome.is_accepted()
+        {
+            self.handle_local(Input::Seen { key }, now);
         }
     }
 

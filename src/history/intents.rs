@@ -144,6 +144,12 @@ impl Intents {
         Ok(statement.query_row(params![sender, since], |row| row.get(0)).optional()?.flatten())
     }
 
+    /// Lets a pending intent wait until `expires`, if it would not anyway.
+    pub fn prolong(&mut self, id: IntentId, expires: Timestamp) -> Result<bool, Trouble> {
+        let sql = "UPDATE outbox SET expires = ?1 WHERE id = ?2 AND state = 'pending' AND expires < ?1";
+        self.change(sql, params![expires, id.0])
+    }
+
     /// Ends an intent whose time ran out; returns whether this process did.
     pub fn expire(&mut self, id: IntentId, now: Timestamp) -> Result<bool, Trouble> {
         self.end(id, IntentState::Expired, Some("it could not be sent in time"), now, "state = 'pending'")

@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::unix::OwnedWriteHalf;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::lease::LeasePath;
 use super::wire::{Asked, Hello, Lines, Rank, line};
@@ -56,8 +56,8 @@ impl Caller {
         Self { asked, lines, writer }
     }
 
-    /// Performs the operation, and says what becomes of it.
-    pub async fn serve(self, sender: Sender) {
+    /// Performs the operation, and says what becomes of it. Once this process `ends`, nothing is tried again.
+    pub async fn serve(self, sender: Sender, mut ends: watch::Receiver<bool>) {
         let Self { asked: Asked { operation, reaction }, mut lines, mut writer } = self;
         let (questions, mut asking) = mpsc::channel(1);
         let sender = sender.within(StepLimits { reaction, ..StepLimits::default() });
@@ -75,10 +75,14 @@ impl Caller {
                     let question: Progress = question;
                     let answer: oneshot::Sender<bool> = answer;
                     let said = say(&mut writer, &question).await;
-                    // Until it may begin, nobody else gets to the terminal; who is stopped is not waited for.
-                    let patience = if matches!(question, Progress::Begins) { SILENCE } else { Duration::MAX };
-                    let answered = tokio::time::timeout(patience, lines.next::<bool>());
-                    let is_so = said.is_ok() && matches!(answered.await, Ok(Ok(Some(true))));
+                    let is_retry = matches!(question, Progress::Retries);
+                    let is_so = tokio::select! {
+                        answer = lines.next::<bool>() => matches!(answer, Ok(Some(true))),
+                        // Until it may begin, nobody else gets to the terminal; who is stopped is not waited for.
+                        () = tokio::time::sleep(SILENCE), if !is_retry => false,
+                        _ = ends.wait_for(|ends| *ends), if is_retry => return,
+                    };
+                    let is_so = is_so && said.is_ok();
                     // What asks waits for this very answer.
                     let _ = answer.send(is_so);
                     said
@@ -194,7 +198,11 @@ impl Actor {
                     has_begun = gate.may_begin().await;
                     has_begun
                 }
-                Ok(Ok(Some(Progress::Retries))) => gate.may_retry().await,
+                Ok(Ok(Some(Progress::Retries))) => {
+                    // What was refused for something that may pass has sent nothing.
+                    has_begun = false;
+                    gate.may_retry().await
+                }
                 Ok(Ok(Some(Progress::Ended(outcome)))) => return Some(outcome),
                 Ok(Ok(Some(Progress::Refused { why }))) => {
                     tracing::debug!(%server, why, "the owner does not act for this process");

@@ -37,7 +37,9 @@ const AFTERMATH: Span = Span::from_secs(3);
 const DIED: &str = "its sender died";
 /// How long an agent that refused a message is left alone.
 const RESPITE: Span = Span::from_secs(2);
-/// How long the terminal of a prompt may take to be found.
+/// How long a message whose agent is there has at least.
+const STAYS: Span = Span::from_secs(60);
+/// How long the terminal of a message may take to be found.
 const IS_FOUND: Span = Span::from_secs(5);
 
 /// Starts to send queued messages and follow-ups; `None` without a history, which is reported if there are rules.
@@ -77,7 +79,7 @@ pub(super) struct Worker {
     abandoned: HashMap<IntentId, Timestamp>,
     /// Messages being sent, until their outcome is recorded.
     sending: HashMap<IntentId, Sending>,
-    /// Since when the terminals of prompts are not found.
+    /// Since when the terminals of messages are not found.
     missing: HashMap<IntentId, Timestamp>,
     /// Outcomes that are still to be recorded, in order.
     outcomes: Vec<(IntentId, Outcome)>,
@@ -338,12 +340,24 @@ impl Worker {
         Ok(())
     }
 
-    /// Ends messages whose time is up while their agents are not there.
+    /// Ends messages whose time is up while their agents are not there; one whose agent is there has time. After the start of a
+    /// process an agent may take a moment to be found.
     fn expire(&mut self, now: Timestamp) -> Result<(), Trouble> {
         for intent in self.open(now)?.pending()? {
-            let is_up = intent.expires.is_some_and(|expires| expires <= now);
-            let is_there = self.snapshot.target(&intent).is_some_and(|seen| seen.posture != Posture::Gone);
-            if is_up && !is_there && !self.sending.contains_key(&intent.id) && self.open(now)?.expire(intent.id, now)? {
+            let Some(expires) = intent.expires else { continue };
+            if self.snapshot.target(&intent).is_some_and(|seen| seen.posture != Posture::Gone) {
+                self.missing.remove(&intent.id);
+                if expires < now + STAYS {
+                    self.open(now)?.prolong(intent.id, now + STAYS + STAYS)?;
+                }
+                continue;
+            }
+            let is_missing = now.since(*self.missing.entry(intent.id).or_insert(now)) >= IS_FOUND;
+            if is_missing
+                && expires <= now
+                && !self.sending.contains_key(&intent.id)
+                && self.open(now)?.expire(intent.id, now)?
+            {
                 let text = format!("{} was not there to be told: {}", intent.target, intent.message_text());
                 self.settings.tell(DeliveryEvent::Trouble(text));
             }
@@ -401,8 +415,9 @@ impl Worker {
                     Some("accepted") => drop(intents.finish(intent.id, IntentState::Sent, None, now)?),
                     Some("refused") => drop(intents.retract(intent.id)?),
                     _ => {
-                        intents.finish(intent.id, IntentState::Unknown, Some(DIED), now)?;
-                        self.settings.tell(DeliveryEvent::Trouble(unclear(&intent, DIED)));
+                        if intents.finish(intent.id, IntentState::Unknown, Some(DIED), now)? {
+                            self.settings.tell(DeliveryEvent::Trouble(unclear(&intent, DIED)));
+                        }
                     }
                 }
             }

@@ -120,6 +120,34 @@ fn a_message_whose_agent_nobody_sees_is_waited_for_as_long_as_it_is_kept() {
 }
 
 #[test]
+fn a_message_whose_agent_is_there_has_time_also_when_another_process_takes_over() {
+    let mut world = World::sending();
+    world.other.retract(world.id).unwrap();
+    world.worker.sending.clear();
+    world.worker.snapshot.targets[0].posture = Posture::Busy;
+    for seconds in (0..7200).step_by(20) {
+        world.worker.work(at(seconds)).unwrap();
+    }
+    assert_eq!(world.state(), IntentState::Pending, "it works for two hours");
+    // The next one does not know of the agent yet, and may be late.
+    let targets = std::mem::take(&mut world.worker.snapshot.targets);
+    world.worker.missing.clear();
+    for seconds in [9000, 9004] {
+        world.worker.work(at(seconds)).unwrap();
+        assert_eq!(world.state(), IntentState::Pending);
+    }
+    world.worker.snapshot.targets = targets;
+    world.worker.work(at(9005)).unwrap();
+    world.worker.snapshot.targets.clear();
+    for seconds in [9006, 9100, 9124] {
+        world.worker.work(at(seconds)).unwrap();
+        assert_eq!(world.state(), IntentState::Pending, "after {seconds} s");
+    }
+    world.worker.work(at(9126)).unwrap();
+    assert_eq!(world.state(), IntentState::Expired);
+}
+
+#[test]
 fn an_agent_is_told_a_few_times_a_minute_and_the_rest_at_once() {
     let mut world = World::sending();
     world.worker.outcomes.push((world.id, Outcome::Accepted(None)));
