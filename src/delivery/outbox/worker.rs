@@ -259,8 +259,12 @@ impl Worker {
     /// Whether an agent was told of so much lately that it is told nothing more for now: agents that are told of each other
     /// would go on for ever.
     fn is_limited(&mut self, intent: &Intent, now: Timestamp) -> Result<bool, Trouble> {
+        if intent.recipient.is_some() {
+            // The operator's own prompt says nothing of how much the agent was told.
+            return Ok(false);
+        }
         let to = &intent.target;
-        let is_limited = intent.recipient.is_none() && self.open(now)?.told_since(to, now - COUNTED)? >= MOST;
+        let is_limited = self.open(now)?.told_since(to, now - COUNTED)? >= MOST;
         let subject = format!("follow-ups to {to} wait");
         match is_limited {
             true => self.limits.tell(&subject, &format!("it was told {MOST} times within a minute")),
