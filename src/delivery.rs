@@ -19,8 +19,8 @@ use crate::config::Config;
 use crate::fleet::{Effect, Fleet, ServerHealth, ServerId, ServerView, TerminalKey, View};
 use crate::history::{History, ServerSummary};
 use crate::ids::WindowId;
-use crate::notify::{Dispatch, Means, Notifier, Suppression};
-use crate::owner::{Lead, OwnerEvent};
+use crate::notify::{Dispatch, Means, NoticeId, Notifier, Suppression};
+use crate::owner::Lead;
 use crate::sender::Sender;
 use crate::task::{Batch, Happening};
 use crate::time::{Span, Timestamp};
@@ -82,29 +82,27 @@ impl Dispatcher {
         }
     }
 
-    /// Handles a new role for a server, and notices that a server's leader has handled.
-    pub fn server_event(&mut self, event: OwnerEvent) {
-        if !matches!(event, OwnerEvent::Input(_)) {
-            self.notices.last = None;
+    /// With the lead this process acts for a server; without it another one does.
+    pub fn lead(&mut self, server: ServerId, lead: Option<Lead>) {
+        self.notices.last = None;
+        let held = lead.as_ref().map(Lead::held);
+        self.history.lead(server.clone(), held.clone());
+        if let Some(outbox) = &self.outbox {
+            outbox.lead(&server, held);
         }
-        match event {
-            OwnerEvent::Role { server, lead, .. } => {
-                let held = lead.as_ref().map(Lead::held);
-                self.history.lead(server.clone(), held.clone());
-                if let Some(outbox) = &self.outbox {
-                    outbox.lead(&server, held);
-                }
-                match lead {
-                    Some(lead) => drop(self.leads.insert(server, lead)),
-                    None => {
-                        self.leads.remove(&server);
-                        self.notifier.follow(&server);
-                    }
-                }
+        match lead {
+            Some(lead) => drop(self.leads.insert(server, lead)),
+            None => {
+                self.leads.remove(&server);
+                self.notifier.follow(&server);
             }
-            OwnerEvent::Handled(notice) => self.notifier.handled(notice, clock::now()),
-            OwnerEvent::Input(_) | OwnerEvent::Act(_) | OwnerEvent::Refused { .. } | OwnerEvent::Checkpoint { .. } => {}
         }
+    }
+
+    /// The leader of its server has handled a notice.
+    pub fn handled(&mut self, notice: NoticeId) {
+        self.notices.last = None;
+        self.notifier.handled(notice, clock::now());
     }
 
     /// Follows other rules from now on.

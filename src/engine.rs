@@ -21,11 +21,11 @@ use crate::clock;
 use crate::config::Config;
 use crate::delivery::{DeliveryEvent, Dispatcher};
 use crate::fleet::{Fleet, Input, ServerHealth, ServerId, ServerReport, ServerView};
-use crate::history::{self, History, IntentNews, Submission};
-use crate::ids::TerminalKey;
+use crate::history::{self, History, IntentNews};
+use crate::ids::{TerminalKey, WindowId};
 use crate::notify::Suppression;
 use crate::operation::Act;
-use crate::owner::{self, Actor, Followed, OwnerEvent, Role, Settings, Watcher};
+use crate::owner::{self, Actor, ClientMessage, OwnerEvent, Role, Roles, Settings, Watcher};
 use crate::poll;
 use crate::private;
 use crate::process;
@@ -49,9 +49,7 @@ const LAST_SENDS: Duration = Duration::from_secs(10);
 const LAST_RECORDS: Duration = Duration::from_millis(500);
 /// How long it waits until a tmux server has given back what was set in it.
 const LAST_RELEASE: Duration = Duration::from_secs(1);
-/// How long the timers of a client wait for what its owner saw by then, which may come late on a busy machine.
-const LATEST_REPORT: Span = Span::from_millis(500);
-/// How long those of who polls wait for a poll that had ended by then and is still on its way to the fleet.
+/// How long timers wait for a poll that had ended by then and is still on its way to the fleet.
 const LATEST_POLL: Span = Span::from_millis(20);
 /// Timers that run later than this were not late: the process was stopped.
 const STOPPED: Span = Span::from_secs(2);
@@ -61,8 +59,6 @@ const STOPPED: Span = Span::from_secs(2);
 pub enum EngineEvent {
     /// A server was polled, or this process has another role for it.
     Owner(OwnerEvent),
-    /// A process that does not act through the owner has sent something.
-    Submission(Submission),
     /// What this process does for another one has come further.
     Asked(OperationEvent),
     /// The operator says something of a terminal, in any process.
@@ -81,11 +77,7 @@ pub struct Engine {
     settings: Settings,
     /// Dropping a watcher ends it.
     watchers: Vec<(ServerId, Watcher)>,
-    /// The servers whose inputs come from another process, their owner.
-    followed: Followed,
-    /// When something was handled last by this process's clock, and when that was the first after it had been stopped.
-    handled: Timestamp,
-    resumed: Timestamp,
+    roles: Roles,
     /// Where watchers send their events, and where these arrive.
     to_engine: mpsc::Sender<OwnerEvent>,
     owner_events: mpsc::Receiver<OwnerEvent>,
@@ -101,7 +93,6 @@ struct Acting {
     history: History,
     sender: Sender,
     dispatcher: Dispatcher,
-    submissions: UnboundedReceiver<Submission>,
     messages: UnboundedReceiver<IntentNews>,
     notes: UnboundedReceiver<KeptNote>,
     operations: UnboundedReceiver<OperationEvent>,
@@ -144,7 +135,6 @@ impl Engine {
         let acting = Acting {
             dispatcher: Dispatcher::start(config, history, has_terminal, (sender.clone(), tmux), to_deliveries),
             sender: sender.clone(),
-            submissions: history.submissions(),
             messages: history.intents(),
             notes: history.notes(),
             history: history.clone(),
@@ -158,29 +148,16 @@ impl Engine {
         let mut engine = Self::with(settings, servers, Some(acting))?;
         // Nothing is reported under a name that is not the operator's.
         engine.know(history::notes_in(history.path()));
-        let actor = Actor::following(sender, engine.settings.poll.history.clone(), Arc::clone(&engine.followed));
+        let actor = Actor::new(sender, engine.settings.poll.history.clone(), Arc::clone(&engine.roles));
         Ok((engine, actor))
     }
 
     fn with(settings: Settings, servers: &[ServerId], acting: Option<Acting>) -> Result<Self, Error> {
         let (to_engine, owner_events) = mpsc::channel(WAITING_EVENTS);
         let fleet = Fleet::new(settings.fleet.clone(), Arc::clone(&settings.profiles));
-        let (watchers, followed, updates) = (Vec::new(), Followed::default(), VecDeque::new());
+        let (watchers, roles, updates) = (Vec::new(), Roles::default(), VecDeque::new());
         let parts = VecDeque::new();
-        let (handled, resumed) = (Timestamp::default(), Timestamp::default());
-        let mut engine = Self {
-            fleet,
-            settings,
-            watchers,
-            followed,
-            handled,
-            resumed,
-            to_engine,
-            owner_events,
-            acting,
-            updates,
-            parts,
-        };
+        let mut engine = Self { fleet, settings, watchers, roles, to_engine, owner_events, acting, updates, parts };
         engine.watchers = engine.watch(servers)?;
         Ok(engine)
     }
@@ -228,7 +205,7 @@ impl Engine {
     /// Waits until something happens. May be dropped while it waits.
     pub async fn next(&mut self) -> EngineEvent {
         let outside = self.acting.as_ref().and_then(|acting| acting.dispatcher.poll_timeout());
-        let timers = self.fleet.poll_timeout().map(|due| self.run_at(due));
+        let timers = self.fleet.poll_timeout().map(|due| due + LATEST_POLL);
         let timeout = timers.into_iter().chain(outside).min();
         if !self.parts.is_empty() {
             return EngineEvent::Part;
@@ -250,24 +227,8 @@ impl Engine {
 
     /// Handles an event at `now`.
     pub fn handle(&mut self, event: EngineEvent, now: Timestamp) {
-        let before = std::mem::replace(&mut self.handled, now);
-        // A clock that was set back begins anew.
-        if now < before || now.since(before) > STOPPED {
-            self.resumed = now;
-        }
         match event {
             EngineEvent::Owner(event) => self.owner_event(event, now),
-            EngineEvent::Submission(submission) => {
-                let input = submission.input_for(&self.fleet, now);
-                // A client hears of it from the owner of the server, between the same polls.
-                let is_told =
-                    |input: &Input| matches!(input, Input::Submitted { key, .. } if self.follows(&key.server));
-                match input.filter(|input| !is_told(input)) {
-                    Some(input @ Input::Submitted { .. }) => self.tell(input),
-                    Some(input) => self.take(input, now),
-                    None => {}
-                }
-            }
             EngineEvent::Asked(event) => self.operation_event(&event, now),
             EngineEvent::Noted(noted) => self.take(Input::Noted(noted), now),
             EngineEvent::Update(update) => {
@@ -286,7 +247,7 @@ impl Engine {
             EngineEvent::Timeout => {}
         }
         // Whatever happens, time passes.
-        self.pass_time(now, |engine, due| engine.run_at(due));
+        self.pass_time(now, LATEST_POLL);
     }
 
     /// The next thing to show or to print, oldest first.
@@ -294,23 +255,25 @@ impl Engine {
         self.updates.pop_front()
     }
 
-    /// Handles an input of this process's operator: the history keeps it, and the other processes get it.
-    pub fn handle_local(&mut self, input: Input, now: Timestamp) {
-        let server = match &input {
-            Input::Seen { key } => {
-                let seen = self.fleet.terminal(key).filter(|terminal| terminal.state.unseen);
-                if let (Some(acting), Some(terminal)) = (&self.acting, seen) {
-                    // Whoever watches later must know that the operator sees how the turn ended.
-                    acting.history.record(Record::seen(key.clone(), terminal.state.terminal.id.clone(), now));
-                }
-                Some(&key.server)
-            }
-            Input::TaskKilled { server, .. } => Some(server),
-            _ => None,
-        };
-        let watcher = self.watchers.iter().find(|(watched, _)| Some(watched) == server);
-        watcher.into_iter().for_each(|(_, watcher)| watcher.tell(input.clone()));
-        self.take(input, now);
+    /// The operator of this or another process has seen a terminal.
+    pub fn see(&mut self, key: TerminalKey, now: Timestamp) {
+        if self.follows(&key.server) {
+            return self.tell_owner(&key.server.clone(), ClientMessage::Seen { key });
+        }
+        let seen = self.fleet.terminal(&key).filter(|terminal| terminal.state.unseen);
+        if let (Some(acting), Some(terminal)) = (&self.acting, seen) {
+            // Whoever watches later must know that the operator sees how the turn ended.
+            acting.history.record(Record::seen(key.clone(), terminal.state.terminal.id.clone(), now));
+        }
+        self.take(Input::Seen { key }, now);
+    }
+
+    /// The operator of this or another process kills a task; `reason` says so to people.
+    pub fn task_killed(&mut self, server: ServerId, window: WindowId, reason: String, now: Timestamp) {
+        match self.follows(&server) {
+            true => self.tell_owner(&server, ClientMessage::TaskKilled { window, reason }),
+            false => self.take(Input::TaskKilled { server, window, reason }, now),
+        }
     }
 
     /// Waits for the next event and takes it in.
@@ -378,7 +341,7 @@ impl Engine {
             }
         };
         // The new watchers say who owns the servers.
-        self.followed.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.roles.lock().unwrap_or_else(PoisonError::into_inner).clear();
         for (server, watcher) in watchers.into_iter().filter(|(server, _)| !servers.contains(server)) {
             let poll = self.settings.poll.clone();
             self.take(Input::Unwatched { server: server.clone() }, clock::now());
@@ -389,8 +352,15 @@ impl Engine {
 
     /// Polls a server at once, as something was done there.
     pub fn wake(&self, server: &ServerId) {
-        let watchers = self.watchers.iter().filter(|(watched, _)| watched == server);
-        watchers.for_each(|(_, watcher)| watcher.wake());
+        self.tell_owner(server, ClientMessage::Wake);
+    }
+
+    fn tell_owner(&self, server: &ServerId, asked: ClientMessage) {
+        self.watcher(server).into_iter().for_each(|watcher| watcher.tell_owner(asked.clone()));
+    }
+
+    fn watcher(&self, server: &ServerId) -> Option<&Watcher> {
+        self.watchers.iter().find(|(watched, _)| watched == server).map(|(_, watcher)| watcher)
     }
 
     /// How long no other process has needed this one.
@@ -407,10 +377,6 @@ impl Engine {
             let asked = async { while callers.join_next().await.is_some() {} };
             let _ = tokio::time::timeout(LAST_SENDS, async { tokio::join!(sends, asked, dispatcher.finish()) }).await;
             let ended: Vec<OperationEvent> = std::iter::from_fn(|| acting.operations.try_recv().ok()).collect();
-            let asked: Vec<OperationEvent> = std::iter::from_fn(|| acting.asked.try_recv().ok()).collect();
-            // What is on its way to an agent the clients have to know, one of which is the next owner.
-            let submitted = |event| prompted(event, clock::now());
-            ended.iter().chain(&asked).filter_map(submitted).for_each(|input| self.tell(input));
             self.updates.extend(ended.into_iter().map(Update::Operation));
         }
         if let Some(acting) = &self.acting {
@@ -437,37 +403,34 @@ impl Engine {
             OwnerEvent::Refused { server, why } => {
                 self.updates.push_back(Update::Refused(owner::refusal(&server, &why)));
             }
-            OwnerEvent::Checkpoint { server, reply } => {
+            OwnerEvent::Asked { server, asked } => match asked {
+                ClientMessage::Seen { key } if key.server == server => self.see(key, now),
+                ClientMessage::TaskKilled { window, reason } => self.task_killed(server, window, reason, now),
+                ClientMessage::Seen { .. } | ClientMessage::Wake => {}
+            },
+            OwnerEvent::Share { server, reply } => {
                 if let Some(acting) = &self.acting {
-                    owner::reply(self.fleet.checkpoint(&server), acting.history.clone(), reply);
+                    owner::reply(Box::new(self.fleet.share(&server)), acting.history.clone(), reply);
                 }
             }
-            event => {
-                if let OwnerEvent::Role { server, role, .. } = &event {
-                    let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
-                    match role {
-                        Role::Client => followed.insert(server.clone(), self.settings.fingerprint()),
-                        Role::Owner | Role::Alone => followed.remove(server),
-                    };
-                }
+            OwnerEvent::Role { server, role, lead, taken_over } => {
+                self.roles.lock().unwrap_or_else(PoisonError::into_inner).insert(server.clone(), role);
+                // Those who want to know of it ask the process that owns it now.
+                self.fleet.share_no_more(&server);
                 if let Some(acting) = &mut self.acting {
-                    acting.dispatcher.server_event(event);
+                    acting.dispatcher.lead(server, lead);
+                    taken_over.into_iter().for_each(|done| owner::reply((), acting.history.clone(), done));
                 }
+            }
+            OwnerEvent::Handled(notice) => {
+                self.acting.iter_mut().for_each(|acting| acting.dispatcher.handled(notice.clone()));
             }
         }
     }
 
-    /// Has what was sent come in between the polls of its server, in the same place for this process and its clients: they are to
-    /// see the same at the same times.
-    fn tell(&self, input: Input) {
-        let Input::Submitted { key, .. } = &input else { return };
-        let watcher = self.watchers.iter().find(|(watched, _)| *watched == key.server);
-        watcher.into_iter().for_each(|(_, watcher)| watcher.tell(input.clone()));
-    }
-
-    /// Whether the inputs of a server come from its owner.
+    /// Whether another process tells of a server, its owner.
     fn follows(&self, server: &ServerId) -> bool {
-        self.followed.lock().unwrap_or_else(PoisonError::into_inner).contains_key(server)
+        self.roles.lock().unwrap_or_else(PoisonError::into_inner).get(server) == Some(&Role::Client)
     }
 
     /// Follows an operation that this process performs: a prompt begins a turn, and an answered dialog was seen.
@@ -475,16 +438,14 @@ impl Engine {
         let (OperationEvent::Begun(operation) | OperationEvent::Ended(operation, _)) = event;
         let key = operation.to.key.clone();
         self.wake(&key.server);
-        match prompted(event, now) {
-            // A client performs it only where the owner has ended or is stopped.
-            Some(input) if self.follows(&key.server) => self.take(input, now),
-            Some(input) => self.tell(input),
-            None => {}
+        if self.follows(&key.server) {
+            return;
         }
+        prompted(event, now).into_iter().for_each(|input| self.take(input, now));
         if let (OperationEvent::Ended(_, outcome), Act::Answer { .. }) = (event, &operation.act)
             && outcome.is_accepted()
         {
-            self.handle_local(Input::Seen { key }, now);
+            self.see(key, now);
         }
     }
 
@@ -492,7 +453,7 @@ impl Engine {
         let server = match &input {
             Input::Server(report) => Some(&report.server),
             Input::Tasks(report) => Some(&report.server),
-            Input::Checkpoint { server, .. } => Some(server),
+            Input::Told { server, .. } => Some(server),
             _ => None,
         };
         if server.is_some_and(|server| self.watchers.iter().all(|(watched, _)| watched != server)) {
@@ -501,7 +462,7 @@ impl Engine {
         }
         let now = match input.at() {
             Some(at) => {
-                self.pass_time(at, |_, due| due);
+                self.pass_time(at, Span::ZERO);
                 at
             }
             None => now,
@@ -515,23 +476,13 @@ impl Engine {
         }
     }
 
-    /// When this process lets a timer run by its own clock: at its own time, but not before what was seen by then. What a client's
-    /// owner saw may still have to be read when the client was stopped.
-    fn run_at(&self, due: Timestamp) -> Timestamp {
-        match self.followed.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
-            true => due + LATEST_POLL,
-            false => due.max(self.resumed) + LATEST_REPORT,
-        }
-    }
-
-    /// Lets the timers run whose time to run has come, each at its own time, unless this process was stopped meanwhile. So
-    /// timers and reports come in the same order in every process that has the same reports, however late these arrive.
-    fn pass_time(&mut self, until: Timestamp, run_at: fn(&Self, Timestamp) -> Timestamp) {
+    /// Lets the timers run that were due so long before, each at its own time, unless this process was stopped meanwhile.
+    fn pass_time(&mut self, until: Timestamp, before: Span) {
         let mut last = None;
         if !self.parts.is_empty() {
             return;
         }
-        while let Some(due) = self.fleet.poll_timeout().filter(|due| run_at(self, *due) <= until) {
+        while let Some(due) = self.fleet.poll_timeout().filter(|due| *due + before <= until) {
             let due = if until.since(due) > STOPPED { until } else { due };
             // A timer that is due again at once must not stop the time.
             let at = last.map_or(due, |last: Timestamp| due.max(last + Span::from_millis(1)));
@@ -548,6 +499,11 @@ impl Engine {
         while let Some(effect) = self.fleet.poll_effect() {
             self.acting.iter_mut().for_each(|acting| acting.dispatcher.effect(&effect, &self.fleet, now));
             self.updates.push_back(Update::Effect(effect));
+        }
+        for (server, told) in self.fleet.take_told() {
+            if !self.watcher(&server).is_some_and(|watcher| watcher.tell(told)) {
+                self.fleet.share_no_more(&server);
+            }
         }
     }
 }
@@ -580,7 +536,6 @@ async fn next_of(acting: &mut Option<Acting>) -> EngineEvent {
         Some(event) = acting.operations.recv() => Update::Operation(event),
         Some(event) = acting.deliveries.recv() => Update::Delivery(event),
         Some(message) = acting.messages.recv() => Update::Message(message),
-        Some(submission) = acting.submissions.recv() => return EngineEvent::Submission(submission),
         Some(event) = acting.asked.recv() => return EngineEvent::Asked(event),
         Some(noted) = acting.notes.recv() => return EngineEvent::Noted(noted),
         else => pending().await,
@@ -592,79 +547,5 @@ async fn sleep_until(moment: Option<Timestamp>) {
     match moment {
         Some(at) => tokio::time::sleep(Duration::from_millis(at.since(clock::now()).as_millis())).await,
         None => pending().await,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fleet::{
-        self, Capture, Effect, PaneId, PaneReport, PollResult, ServerReport, TerminalKey, TerminalTransition,
-    };
-    use crate::owner::Rank;
-    use crate::profile::Program;
-    use crate::screen::{PaneFacts, Screen};
-
-    /// What a process with this role makes of a terminal that is gone: when it leaves, and after which event that is known.
-    /// The clock says that it is due, and is so late, before the report of a moment earlier arrives.
-    fn leaves(role: Role, late: Span) -> (Timestamp, &'static str) {
-        let profiles = Arc::new(ProfileSet::builtin());
-        let (poll, fleet) = (poll::Settings::default(), fleet::Settings::default());
-        let (server, gone) = (ServerId::default(), Timestamp::from_millis(1_000_000));
-        let (due, rank) = (gone + fleet.keep_gone, Rank::Reader);
-        let settings = Settings { poll, profiles, fleet, follow_ups: Vec::new(), rank };
-        let mut engine = Engine::start(settings, std::slice::from_ref(&server)).unwrap();
-        let key = TerminalKey { server: server.clone(), pane: PaneId(1), pid: 7, instance: Default::default() };
-        let pane = PaneReport {
-            key,
-            place: Arc::default(),
-            cwd: None,
-            facts: PaneFacts::default(),
-            program: Program::agent("claude", None),
-            capture: Capture::Fresh(Arc::new(Screen::from_text("one", 20))),
-            declared: None,
-            record: None,
-            git: None,
-            agent_process: None,
-            printed_until: None,
-        };
-        let report = |at, panes| {
-            let report = ServerReport::new(server.clone(), at, PollResult::Listed(panes));
-            EngineEvent::Owner(OwnerEvent::Input(Input::Server(report)))
-        };
-        let role = EngineEvent::Owner(OwnerEvent::Role { server: server.clone(), role, lead: None });
-        let millis = Span::from_millis;
-        engine.handle(role, gone);
-        engine.handle(report(gone, vec![pane]), gone);
-        engine.handle(report(gone, Vec::new()), gone);
-        // Other timers run in the meantime.
-        (1..30).for_each(|second| engine.handle(EngineEvent::Timeout, gone + Span::from_secs(second)));
-        for (event, now, name) in [
-            (EngineEvent::Timeout, due + late, "timeout"),
-            (report(due + millis(10), Vec::new()), due + late, "late report"),
-        ] {
-            engine.handle(event, now);
-            let left = std::iter::from_fn(|| engine.poll_update()).find_map(|update| match update {
-                Update::Effect(Effect::Left(TerminalTransition { transition, .. })) => Some(transition.at),
-                _ => None,
-            });
-            if let Some(at) = left {
-                return (at, name);
-            }
-        }
-        panic!("it does not leave");
-    }
-
-    /// With a clock of its own that ran ahead of the owner's reports, a client reported other times than the owner.
-    #[test]
-    fn the_timers_of_a_client_wait_for_what_its_owner_saw() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let _inside = runtime.enter();
-        let due = Timestamp::from_millis(1_000_000) + fleet::Settings::default().keep_gone;
-        let late = Span::from_millis(20);
-        assert_eq!(leaves(Role::Client, late), (due, "late report"));
-        assert_eq!(leaves(Role::Owner, late), (due, "timeout"));
-        // It was stopped, and the owner's reports of that time are still to be read.
-        assert_eq!(leaves(Role::Client, Span::from_secs(5)), (due, "late report"));
     }
 }

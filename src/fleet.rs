@@ -4,17 +4,17 @@
 //! effects from [`Fleet::poll_effect`] until there are none, then wait for the next input or for
 //! [`Fleet::poll_timeout`], whichever comes first; a timeout is handed in as [`Input::TimePassed`].
 
-mod checkpoint;
 mod entry;
 mod leaving;
 mod tasks;
+mod telling;
+mod told;
 mod view;
 mod why;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, OnceLock};
 
-pub use checkpoint::Checkpoint;
 use entry::Entry;
 use jiff::tz::TimeZone;
 pub use tasks::{FoundSession, TaskReport, TaskTransition};
@@ -27,16 +27,17 @@ use crate::agent_record::RecordedTurn;
 use crate::ids::ServerInstance;
 pub use crate::ids::{PaneId, PaneLocation, ServerId, SessionId, Socket, TerminalKey, WindowId};
 use crate::profile::ProfileSet;
-use crate::state::{Change, KeptNote, Problem, State, Transition};
+use crate::state::{KeptNote, Problem, State, Transition};
 use crate::task::{self, Batch, Task};
 use crate::time::{Span, Timestamp};
 pub use crate::tracker::TerminalHistory;
 use crate::tracker::{self, GoneReason, Observation, SurfaceEvent, Timer};
 use tasks::{Taken, TaskChanges, Tasks};
+pub use told::Told;
+use told::Untold;
 
 /// Everything that can happen to the fleet.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug)]
 pub enum Input {
     /// One poll of one server.
     Server(ServerReport),
@@ -46,8 +47,8 @@ pub enum Input {
     TaskKilled { server: ServerId, window: WindowId, reason: String },
     /// A terminal as the history knows it, before its first poll.
     Known { key: TerminalKey, known: Box<TerminalHistory> },
-    /// Another process's knowledge of a server, which replaces this one's.
-    Checkpoint { server: ServerId, checkpoint: Box<Checkpoint> },
+    /// What the owner of a server tells of it.
+    Told { server: ServerId, told: Box<Told> },
     /// The tasks of a server as the history knows them, before the first poll of it.
     KnownTasks { server: ServerId, tasks: Vec<task::TaskHistory> },
     /// A prompt went into a terminal through fleetwatch at this time, here or in another process of it.
@@ -69,7 +70,7 @@ impl Input {
             Input::Server(report) => Some(report.at),
             Input::Tasks(report) => Some(report.at),
             Input::Submitted { at, .. } => Some(*at),
-            Input::Checkpoint { checkpoint, .. } => Some(checkpoint.at),
+            Input::Told { told, .. } => Some(told.at),
             _ => None,
         }
     }
@@ -97,7 +98,7 @@ pub enum Effect {
 }
 
 /// The settings of the fleet, from the configuration.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     pub tracker: tracker::Settings,
     /// How long a terminal whose pane is gone is still shown.
@@ -125,9 +126,10 @@ pub struct Fleet {
     /// The operator's notes on terminals, present or not.
     notes: Vec<KeptNote>,
     recent: VecDeque<TerminalTransition>,
-    /// What was told of terminals before this fleet began to follow another one, which had not seen it yet: when, and what
-    /// changed.
-    ahead: BTreeMap<TerminalKey, Vec<(Timestamp, Vec<Change>)>>,
+    /// What is not told yet of the servers that other processes want to know of.
+    untold: BTreeMap<ServerId, Untold>,
+    /// Since when this process polls servers of which another one told it.
+    taken_over: BTreeMap<ServerId, Timestamp>,
     tasks: Tasks,
     /// When something is due of which terminal, by [`Entry::due`].
     due: BTreeSet<(Timestamp, TerminalKey)>,
@@ -154,7 +156,8 @@ impl Fleet {
             servers: BTreeMap::new(),
             notes: Vec::new(),
             recent: VecDeque::new(),
-            ahead: BTreeMap::new(),
+            untold: BTreeMap::new(),
+            taken_over: BTreeMap::new(),
             tasks: Tasks::default(),
             due: BTreeSet::new(),
             names: BTreeSet::new(),
@@ -178,7 +181,7 @@ impl Fleet {
             Input::Known { key, known } => {
                 self.known.insert(key, (known, self.now));
             }
-            Input::Checkpoint { server, checkpoint } => self.restore(&server, *checkpoint),
+            Input::Told { server, told } => self.take_in(&server, *told),
             Input::KnownTasks { server, tasks } => self.tasks.remember(server, tasks),
             Input::Submitted { key, at, text } => {
                 self.sent.retain(|_, (at, _)| self.now.since(*at) < tracker::HANDOVER);
@@ -298,9 +301,13 @@ impl Fleet {
     fn server(&mut self, report: ServerReport) {
         self.pack_screens(&report);
         let ServerReport { server, at, load, replaced, outcome } = report;
+        self.untold(&server);
+        let is_told = self.of_server(&server).any(|(_, entry)| entry.is_told());
         let view = self.servers.entry(server.clone()).or_insert_with(|| ServerView::waiting(server.clone()));
         view.load = load;
-        let is_first = view.answered_at.is_none();
+        let has_answered = view.answered_at.is_some();
+        // What it shows first in this process may have been there before.
+        let is_first = is_told || !has_answered;
         let is_whole = outcome.is_whole();
         match outcome {
             PollResult::Listed(panes) => {
@@ -343,6 +350,9 @@ impl Fleet {
             self.tasks.take(report, self.now, (&self.names, &self.notes), self.settings.kept_transitions);
         let introduced = introduced.into_iter().map(|(server, window)| Effect::TaskIntroduced { server, window });
         self.effects.extend(introduced);
+        if let Some(untold) = self.untold(&batch.server) {
+            untold.have_happened(&batch.events);
+        }
         if !found.is_empty() {
             self.effects.push_back(Effect::TasksFound { sessions: found });
         }
@@ -360,7 +370,8 @@ impl Fleet {
         is_first: bool,
     ) {
         let listed: BTreeSet<&TerminalKey> = panes.iter().map(|pane| &pane.key).collect();
-        let here = self.of_server(server).filter(|(key, entry)| entry.gone_since().is_none() && !listed.contains(key));
+        let is_here = |entry: &Entry| entry.gone_since().is_none() && !entry.is_told();
+        let here = self.of_server(server).filter(|(key, entry)| is_here(entry) && !listed.contains(key));
         let missing: Vec<TerminalKey> = here.map(|(key, _)| key.clone()).collect();
         // One whose pane another process has now has no row beside that one's.
         let mut replaced = Vec::new();
@@ -399,9 +410,14 @@ impl Fleet {
         if entry.is_some_and(|entry| entry.stands_still(&report, self.now)) {
             return;
         }
-        let key = report.key.clone();
-        let known = self.known.remove(&key).map(|(known, _)| known);
+        let (key, is_fresh) = (report.key.clone(), matches!(report.capture, Capture::Fresh(_)));
+        if self.entry(&key).is_some_and(|entry| entry.is_told() && report.is_awaited()) {
+            // Until it is read here, it is as it was told.
+            return;
+        }
         let named_by = self.entry(&key).map(Entry::naming);
+        let told = self.take_over(&key);
+        let known = self.known.remove(&key).map(|(known, _)| known);
         let entry = self
             .entries
             .entry(key.clone())
@@ -410,9 +426,14 @@ impl Fleet {
         // What was said of the agent before is not said of the one that was begun in its place.
         let relabelled = entry.take_note(&self.notes);
         self.is_named &= named_by == Some(entry.naming());
-        if (outcome.renamed || relabelled) && !entry.is_unread() {
+        let is_introduced = match told {
+            Some(told) => !entry.is_named_like(&told),
+            None => (outcome.renamed || relabelled) && !entry.is_unread(),
+        };
+        if is_introduced {
             self.effects.push_back(Effect::Introduced { key: key.clone() });
         }
+        self.touch(&key).into_iter().for_each(|untold| untold.has_new_screen |= is_fresh);
         self.wait_for(&key);
         if let Some(transition) = outcome.transition {
             self.record(&key, transition);
@@ -422,7 +443,8 @@ impl Fleet {
 
     /// Hands on what was sent to a terminal once that was read.
     fn submitted(&mut self, key: &TerminalKey) {
-        let Some(entry) = self.entries.get_mut(key).filter(|entry| !entry.is_unread()) else { return };
+        let is_read = |entry: &&mut Box<Entry>| !entry.is_unread() && !entry.is_told();
+        let Some(entry) = self.entries.get_mut(key).filter(is_read) else { return };
         let Some((at, text)) = self.sent.remove(key) else { return };
         let taken = entry.sent(&text, at, self.now);
         self.observe(key, Observation::Submitted { at, taken });
@@ -441,6 +463,7 @@ impl Fleet {
     }
 
     fn probe_failed(&mut self, server: &ServerId, problem: &Problem) {
+        self.take_over_all(server);
         // What was not polled yet says so, and what is gone is not asked for.
         let is_asked = |entry: &Entry| !entry.is_unread() && entry.gone_since().is_none();
         let read = self.of_server(server).filter(|(_, entry)| is_asked(entry));
@@ -458,10 +481,11 @@ impl Fleet {
     }
 
     fn observe(&mut self, key: &TerminalKey, observation: Observation<'_>) {
-        let Some(entry) = self.entries.get_mut(key) else { return };
+        let Some(entry) = self.entries.get_mut(key).filter(|entry| !entry.is_told()) else { return };
         let was_gone = entry.gone_since().is_some();
         let transition = entry.observe(observation, self.now);
         self.is_named &= was_gone == entry.gone_since().is_some();
+        self.touch(key);
         self.wait_for(key);
         if let Some(transition) = transition {
             self.record(key, transition);
@@ -504,25 +528,9 @@ impl Fleet {
         let (state, screen) = (terminal.state.clone(), terminal.screen.clone());
         let (key, id, state) = (key.clone(), state.terminal.id.clone(), Some(Arc::new(state)));
         let changed = TerminalTransition { key, id, transition, state, screen };
-        let is_told = self.is_told(&changed);
+        self.touch(&changed.key).into_iter().for_each(|untold| untold.transitions += 1);
         self.remember(changed.clone());
-        if !is_told {
-            self.effects.push_back(Effect::Changed(changed));
-        }
-    }
-
-    /// Whether this was told already, before this fleet began to follow another one.
-    fn is_told(&mut self, changed: &TerminalTransition) -> bool {
-        /// How far apart two processes may see the same change.
-        const SAME_CHANGE: Span = Span::from_secs(5);
-        let Some(ahead) = self.ahead.get_mut(&changed.key) else { return false };
-        let Transition { at, changed: fields, .. } = &changed.transition;
-        ahead.retain(|(told, _)| at.since(*told) < SAME_CHANGE);
-        let told = ahead.iter().position(|(_, told)| told == fields).map(|place| ahead.remove(place));
-        if ahead.is_empty() {
-            self.ahead.remove(&changed.key);
-        }
-        told.is_some()
+        self.effects.push_back(Effect::Changed(changed));
     }
 
     fn remember(&mut self, transition: TerminalTransition) {

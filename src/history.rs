@@ -57,14 +57,14 @@ pub use identity::{Owner, stored_server};
 pub use intents::{Decided, Intents};
 pub use notes::keep_note;
 pub use questions::Questions;
-pub use reader::{Reader, RecordFilter, StoredTerminal, Submission, notes_in};
+pub use reader::{Reader, RecordFilter, StoredTerminal, notes_in};
 pub use recall::Recall;
 pub use requests::{HttpRequest, HttpRequests, RequestProgress};
 pub use summary::{Need, SUMMARY_LASTS, ServerSummary};
 pub use totals::{Grain, Period, day_totals};
 pub use usage::SessionUsage;
 
-use feeds::{FeedCursor, FeedListener, Feeds, IntentChanges, NewRecords, NoteChanges, OthersSubmissions};
+use feeds::{FeedCursor, FeedListener, Feeds, IntentChanges, NewRecords, NoteChanges};
 use store::WriterMessage;
 use writer::{Writer, set};
 
@@ -250,16 +250,8 @@ impl History {
         matches!(tokio::time::timeout(limit, receiver).await, Ok(Ok(true)))
     }
 
-    /// Inputs that other processes send after this call. One thread reads this and the feeds below, as long as any has a
-    /// receiver.
-    pub fn submissions(&self) -> UnboundedReceiver<Submission> {
-        match self.owner() {
-            Some(owner) => self.follow("submissions", OthersSubmissions { owner: owner.clone() }),
-            None => unbounded_channel().1,
-        }
-    }
-
-    /// Inputs that any process, including this one, sends after this call, each once its outcome is known.
+    /// Inputs that any process, including this one, sends after this call, each once its outcome is known. One thread reads this
+    /// and the feeds below, as long as any has a receiver.
     pub fn inputs(&self) -> UnboundedReceiver<Stored> {
         self.follow("inputs", NewRecords { kinds: "'input'", begins_of_late: false })
     }
@@ -338,14 +330,6 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// The first bytes are about to reach the terminal. From here on the other processes take its turn for an explicit
-    /// input.
-    pub fn delivered(&self, at: Timestamp) {
-        if let Some(uid) = self.uid.clone() {
-            self.history.send(WriterMessage::InputDelivered { uid, at });
-        }
-    }
-
     /// Records the outcome.
     pub fn ended(&self, outcome: Outcome, at: Timestamp) {
         if let Some(uid) = self.uid.clone() {

@@ -29,15 +29,15 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-pub use act::{Actor, Caller, Followed};
+pub use act::{Actor, Caller, Roles};
 pub use client::ask;
 use lease::{Acquired, Bid, LeasePath, acquire};
 
 use wire::Hello;
-pub use wire::Rank;
+pub use wire::{ClientMessage, Rank, Role};
 
 use crate::config::Config;
-use crate::fleet::{self, Checkpoint, Input, ServerId, TerminalKey};
+use crate::fleet::{self, Input, ServerId, TerminalKey, Told};
 use crate::follow_up::FollowUpRule;
 use crate::history::History;
 use crate::notify::NoticeId;
@@ -50,7 +50,7 @@ use crate::tmux::{Error, Server};
 const ASK_AGAIN: Duration = Duration::from_secs(2);
 /// The same after an owner has refused it; by then another process may own the server. Each attempt reads all screens again.
 const ASK_REFUSER: Duration = Duration::from_secs(30);
-/// How long a client's checkpoint waits until everything in it is in the history.
+/// How long what a client is told first waits until all of it is in the history.
 const WRITTEN: Duration = Duration::from_millis(300);
 /// Delay before another attempt to follow an owner that is starting or ending.
 const RETRY: Duration = Duration::from_millis(10);
@@ -63,26 +63,23 @@ pub enum OwnerEvent {
     /// Something for the fleet.
     Input(Input),
     /// The new role of this process for the server; with the lead, it acts for the server.
-    Role { server: ServerId, role: Role, lead: Option<Lead> },
+    Role {
+        server: ServerId,
+        role: Role,
+        lead: Option<Lead>,
+        /// Where to say that what this process was told of the server until now is in the history.
+        taken_over: Option<oneshot::Sender<()>>,
+    },
     /// The owner has handled a notice: it went out, or nobody wants it.
     Handled(NoticeId),
     /// The owner of the server refuses this process, which polls for itself; the reason is for people.
     Refused { server: ServerId, why: String },
     /// Another process asks for an operation on the server.
     Act(Box<Caller>),
-    /// A client wants a checkpoint of the server, taken after all earlier inputs.
-    Checkpoint { server: ServerId, reply: oneshot::Sender<Checkpoint> },
-}
-
-/// The role of this process for a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// It polls because there is no owner that it can follow.
-    Alone,
-    /// It polls and passes its inputs on to clients.
-    Owner,
-    /// It gets its inputs from the owner.
-    Client,
+    /// A client asks for something else.
+    Asked { server: ServerId, asked: ClientMessage },
+    /// A client wants to know what is known of the server after all earlier inputs, and what changes later.
+    Share { server: ServerId, reply: oneshot::Sender<Box<Told>> },
 }
 
 /// The right to act for a server: to notify, run commands, send queued messages, and record what happens in the history.
@@ -115,12 +112,12 @@ impl Lead {
 /// An event from this process itself.
 #[derive(Debug)]
 enum LocalEvent {
-    /// It handled an input of its own, or is to handle what was sent.
-    Input(Input),
+    /// Something has changed that its clients do not know.
+    Told(Box<Told>),
     /// It handled a notice.
     Handled(NoticeId),
-    /// It sent something, which will soon show.
-    Wake,
+    /// It has something for the owner.
+    Asked(ClientMessage),
 }
 
 /// What is watched, and by which rules: processes that differ in it do not follow each other.
@@ -166,6 +163,7 @@ pub struct Watcher {
     task: JoinHandle<()>,
     to_task: mpsc::UnboundedSender<LocalEvent>,
     hooks_set: Arc<AtomicBool>,
+    has_clients: Arc<AtomicBool>,
     used: Arc<Mutex<Instant>>,
 }
 
@@ -175,15 +173,15 @@ impl Watcher {
         self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
 
-    /// Polls at once, and then more often for a while, because something was sent.
-    pub fn wake(&self) {
-        let _ = self.to_task.send(LocalEvent::Wake);
+    /// Has the owner do something, or know it; where that is this process, it polls at once.
+    pub fn tell_owner(&self, asked: ClientMessage) {
+        // It has ended where nobody listens.
+        let _ = self.to_task.send(LocalEvent::Asked(asked));
     }
 
-    /// Passes an input of this process on to the other processes.
-    pub fn tell(&self, input: Input) {
-        // It has ended where nobody listens.
-        let _ = self.to_task.send(LocalEvent::Input(input));
+    /// Tells the clients what has changed; `false` if there are none.
+    pub fn tell(&self, told: Told) -> bool {
+        self.has_clients.load(Ordering::Relaxed) && self.to_task.send(LocalEvent::Told(Box::new(told))).is_ok()
     }
 
     /// Whether it has set hooks in the server, which [`poll::release`] takes back.
@@ -207,7 +205,7 @@ pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<OwnerEve
     Server::new(server.clone(), settings.poll.tmux.clone())?;
     let hooks_set = Arc::new(AtomicBool::new(false));
     let (to_task, local_events) = mpsc::unbounded_channel();
-    let used = Arc::new(Mutex::new(Instant::now()));
+    let (has_clients, used) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Instant::now())));
     let place = LeasePath::of(&server, settings.poll.history.as_deref(), settings.rank.may_own());
     let task = WatchTask {
         settings,
@@ -217,6 +215,7 @@ pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<OwnerEve
         to_task: to_task.clone(),
         local_events,
         hooks_set: Arc::clone(&hooks_set),
+        has_clients: Arc::clone(&has_clients),
         role: None,
         used: Arc::clone(&used),
         known: BTreeSet::new(),
@@ -224,16 +223,15 @@ pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<OwnerEve
         refused: None,
         asked_lock: None,
     };
-    Ok(Watcher { task: tokio::spawn(task.run()), to_task, hooks_set, used })
+    Ok(Watcher { task: tokio::spawn(task.run()), to_task, hooks_set, has_clients, used })
 }
 
-/// Sends a checkpoint to a client once everything in it is in the history, so that nothing is lost if this process then
-/// ends.
-pub fn reply(checkpoint: Checkpoint, history: History, reply: oneshot::Sender<Checkpoint>) {
+/// Tells a client what is known once all of it is in the history, so that nothing is lost if this process then ends.
+pub fn reply<T: Send + 'static>(known: T, history: History, reply: oneshot::Sender<T>) {
     tokio::spawn(async move {
         history.written(WRITTEN).await;
         // The client may have gone in the meantime.
-        let _ = reply.send(checkpoint);
+        let _ = reply.send(known);
     });
 }
 
@@ -257,6 +255,7 @@ struct WatchTask {
     local_events: mpsc::UnboundedReceiver<LocalEvent>,
     to_task: mpsc::UnboundedSender<LocalEvent>,
     hooks_set: Arc<AtomicBool>,
+    has_clients: Arc<AtomicBool>,
     role: Option<Role>,
     used: Arc<Mutex<Instant>>,
     /// The terminals that this process already knows, which need no recall from the history.
@@ -370,13 +369,22 @@ impl WatchTask {
 
     /// Announces the new role, and whether this process acts.
     async fn set_role(&mut self, role: Role, held: Option<HeldLock>) -> End {
+        let before = self.role.replace(role);
         // Another lease is another role.
-        if self.role.replace(role) == Some(role) && role != Role::Owner {
+        if before == Some(role) && role != Role::Owner {
             return End::Changed;
         }
         tracing::debug!(server = %self.server, ?role, "role");
         let lead = held.map(|held| Lead { held, to_task: self.to_task.clone() });
-        self.send(OwnerEvent::Role { server: self.server.clone(), role, lead }).await
+        let takes_over = role == Role::Owner && before == Some(Role::Client);
+        let (taken_over, written) = if takes_over { Some(oneshot::channel()).unzip() } else { (None, None) };
+        let role = OwnerEvent::Role { server: self.server.clone(), role, lead, taken_over };
+        let end = self.send(role).await;
+        if let Some(written) = written {
+            // It goes on from what the history says, and that must be all that was told.
+            let _late = tokio::time::timeout(2 * WRITTEN, written).await;
+        }
+        end
     }
 
     /// Starts to poll.
@@ -417,14 +425,9 @@ impl WatchTask {
                     }
                 }
                 Some(event) = self.local_events.recv() => match event {
-                    LocalEvent::Wake => poller.wake(),
-                    LocalEvent::Input(input) => {
-                        if self.comes_back(input).await == End::Closed {
-                            return End::Closed;
-                        }
-                    }
+                    LocalEvent::Asked(_) => poller.wake(),
                     // A process that is alone has no clients.
-                    LocalEvent::Handled(_) => {}
+                    LocalEvent::Told(_) | LocalEvent::Handled(_) => {}
                 },
                 () = &mut ask_again, if self.place.is_some() => {
                     if self.can_change_role() {
@@ -434,14 +437,6 @@ impl WatchTask {
                 }
                 else => return End::Closed,
             }
-        }
-    }
-
-    /// Passes an input of this process back to it if it has not handled that yet: what was sent has its place among the polls.
-    async fn comes_back(&mut self, input: Input) -> End {
-        match input {
-            Input::Submitted { .. } => self.hand_on(input).await,
-            _ => End::Changed,
         }
     }
 

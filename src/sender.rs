@@ -145,7 +145,6 @@ impl Sender {
         let mut is_begun = false;
         let mut begin = || {
             if !std::mem::replace(&mut is_begun, true) {
-                ticket.delivered(now());
                 self.tell(OperationEvent::Begun(Arc::clone(&operation)));
             }
         };

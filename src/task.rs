@@ -24,7 +24,7 @@ use crate::tracker::Settings;
 
 /// The tasks of one server over time. The first poll of a session is its baseline and makes no events, except for
 /// windows that `fleetwatch run` started and nobody has reported.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub struct TaskTracker {
     /// Whether the server was polled before: a window of `run` in a session that was not there then is news.
     has_polled: bool,
@@ -34,7 +34,6 @@ pub struct TaskTracker {
     /// Windows that the operator has killed, and the words for it.
     killed: BTreeMap<WindowId, String>,
     /// Since when polls of the server fail, and how many have failed.
-    #[serde(default)]
     failing: Option<(Timestamp, u32)>,
 }
 
@@ -48,6 +47,11 @@ impl TaskTracker {
             watch.tasks.insert(task.window, task);
         }
         watch
+    }
+
+    /// The tasks as another process has them, which takes in the polls.
+    pub fn told(tasks: Vec<Task>) -> Self {
+        Self { tasks: tasks.into_iter().map(|task| (task.window, task)).collect(), ..Self::default() }
     }
 
     /// Takes in a poll; returns what happened since the previous one, windows that are gone first.

@@ -80,14 +80,14 @@ impl Observation<'_> {
 }
 
 /// Who opened what is in front, as long as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Opener {
     Operator,
     Agent,
 }
 
 /// A terminal as the history knows it.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub struct TerminalHistory {
     /// The public state after the last transition.
     pub state: State,
@@ -104,7 +104,7 @@ pub struct TerminalHistory {
 }
 
 /// One terminal over time.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Tracker {
     settings: Settings,
     turn: TurnTracker,
@@ -128,28 +128,23 @@ pub struct Tracker {
     held_back: Option<Box<Classification>>,
     unseen: bool,
     /// When the agent last listed its commands at the prompt.
-    #[serde(default)]
     commanded_at: Option<Timestamp>,
-    #[serde(default)]
     opener: Option<Opener>,
     /// What the agent's own records say.
     record: AgentRecordReading,
     /// Facts from its screen beside the state.
     shown: AgentFacts,
     /// The last prompt that went in through fleetwatch.
-    #[serde(default)]
     sent: Option<Fact>,
     observed_at: Timestamp,
     now: Timestamp,
     /// Since when nothing was printed, as of the last poll.
-    #[serde(skip)]
     printed_until: Option<Timestamp>,
     /// Until when the ages were followed that are remembered, as long as no poll has confirmed them.
     followed_until: Option<Timestamp>,
     /// Whether a prompt was sent to it while nobody watched.
     was_prompted: bool,
     /// Until when polls that find nothing new change nothing; `None` where each one may.
-    #[serde(skip)]
     rests_until: Option<Timestamp>,
 }
 

@@ -10,7 +10,6 @@ use ratatui::crossterm::event::EventStream;
 use super::App;
 use super::terminal::{self, AppError, DraftFile, LendPurpose, Lent};
 use crate::clock;
-use crate::fleet::Input;
 use crate::screen::harmless;
 use crate::ui::OverlayEvent;
 
@@ -47,7 +46,7 @@ impl App {
         let failure = lent.failure(status?);
         match lent.purpose {
             LendPurpose::Jump(key) => {
-                self.engine.handle_local(Input::Seen { key }, clock::now());
+                self.engine.see(key, clock::now());
                 failure.iter().for_each(|failure| self.complain(failure));
             }
             LendPurpose::Edit(draft) => {

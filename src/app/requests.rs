@@ -8,7 +8,7 @@ use super::App;
 use super::terminal::{AppError, LendPurpose};
 use crate::clock;
 use crate::config::{Adopted, AdoptedError};
-use crate::fleet::{Fleet, Input, View};
+use crate::fleet::{Fleet, View};
 use crate::git::Git;
 use crate::history::{Decided, IntentNews, Intents, Reader, keep_note};
 use crate::ids::{ServerId, TerminalKey, WindowId};
@@ -164,7 +164,7 @@ impl App {
         if action != "seen" || self.engine.fleet().terminal(&key).is_none() {
             self.note(Some(key.clone()), action);
         }
-        self.engine.handle_local(Input::Seen { key }, clock::now());
+        self.engine.see(key, clock::now());
     }
 
     /// Keeps what the operator did beside inputs (SPEC §10).
@@ -206,7 +206,7 @@ impl App {
             let (server, reason) = (key.server.clone(), KILLED.to_owned());
             if !ended {
                 self.history.record(Record::kill(key.clone(), name.clone(), clock::now(), KILLED));
-                self.engine.handle_local(Input::TaskKilled { server, window, reason }, clock::now());
+                self.engine.task_killed(server, window, reason, clock::now());
             }
             let (history, tmux, of) = (self.history.clone(), self.tmux(), key.clone());
             let kill = async move {

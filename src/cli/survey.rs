@@ -19,7 +19,7 @@ use crate::config::Loaded;
 use crate::engine::{Engine, Freshness, Update};
 use crate::fleet::{Fleet, ServerHealth, ServerId, Terminal};
 use crate::history::History;
-use crate::owner::{Actor, Rank};
+use crate::owner::{Actor, Rank, Roles};
 use crate::present::item::Item;
 use crate::present::target::{self, Purpose};
 use crate::private;
@@ -107,7 +107,7 @@ impl Watched {
     pub(super) fn actor(&self, history: &History) -> Actor {
         let (profiles, locks) = (Arc::clone(&self.settings.profiles), private::lock_directory());
         let sender = Sender::new(profiles, self.settings.poll.tmux.clone(), history.clone(), locks);
-        Actor::new(sender, self.settings.poll.history.clone(), self.settings.fingerprint())
+        Actor::new(sender, self.settings.poll.history.clone(), Roles::default())
     }
 
     /// The operator's notes on terminals.

@@ -34,13 +34,11 @@ pub async fn survey(
     for server in servers {
         let (settings, server, to_fleet) = (settings.clone(), server.clone(), to_fleet.clone());
         polls.spawn(async move {
-            let Some(known) = owner::ask(&settings, &server, freshness == Freshness::Now).await else {
+            let Some(told) = owner::ask(&settings, &server, freshness == Freshness::Now).await else {
                 return poll::tell(settings.poll, settings.profiles, server, to_fleet).await;
             };
-            for input in known {
-                // Whoever asked may have ended.
-                let _ = to_fleet.send(input).await;
-            }
+            // Whoever asked may have ended.
+            let _ = to_fleet.send(Input::Told { server, told }).await;
         });
     }
     drop(to_fleet);

@@ -2,6 +2,7 @@
 
 mod agent;
 mod parts;
+mod told;
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
@@ -9,8 +10,8 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 pub(super) use parts::KEEP_UNSEEN;
-use parts::{Agent, Departure};
-use serde::{Deserialize, Serialize};
+use parts::{Agent, Beside, Departure};
+pub(super) use parts::{ToldTerminal, UntoldTerminal};
 
 use super::view::{Capture, Declared, PACKED_AFTER, PaneReport, Terminal, place_of};
 use super::why::{Why, no_record};
@@ -29,31 +30,27 @@ use crate::tracker::{
 /// Named events that are kept for each terminal.
 const KEPT_EVENTS: usize = 64;
 
-/// One terminal with all that is known of it. As it is written, without what follows from its screen and the profiles, it is
-/// what another process goes on from (SPEC §15).
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// One terminal with all that is known of it.
+#[derive(Debug)]
 pub(super) struct Entry {
     terminal: Terminal,
     cwd: Option<String>,
-    #[serde(skip)]
     settings: tracker::Settings,
     tracker: Tracker,
+    /// What the owner of its server tells beside the terminal; `None` where this process has the tracker.
+    beside: Option<Beside>,
     /// The history's knowledge of it, until its first poll.
-    #[serde(default)]
     known: Option<Box<TerminalHistory>>,
     /// Whether its screen was not captured yet.
-    #[serde(default)]
     is_unread: bool,
     agent: Option<Agent>,
     gone: Option<Departure>,
     /// When something is due of it, as the fleet has noted it.
-    #[serde(skip)]
     pub(super) due: Option<Timestamp>,
     /// When the text of its screen was last seen to change.
     printed_at: Option<Timestamp>,
     /// A hash of the last captured screen's normalized text.
     text_hash: u64,
-    #[serde(skip)]
     assessed: Option<Assessed>,
     events: VecDeque<(Timestamp, SurfaceEvent)>,
 }
@@ -102,6 +99,7 @@ impl Entry {
             cwd: None,
             settings,
             tracker,
+            beside: None,
             known,
             is_unread: true,
             agent: None,
@@ -135,14 +133,6 @@ impl Entry {
         entry
     }
 
-    /// The entry of another process, which goes on as that one would.
-    pub(super) fn restored(self, settings: tracker::Settings, profiles: &ProfileSet, now: Timestamp) -> Self {
-        let mut entry = Self { settings, due: None, assessed: None, ..self };
-        entry.set_profiles(profiles);
-        entry.refresh(now);
-        entry
-    }
-
     pub(super) fn terminal(&self) -> &Terminal {
         &self.terminal
     }
@@ -150,6 +140,7 @@ impl Entry {
     /// When something was due of it, and when it is now.
     pub(super) fn note_due(&mut self, keep_gone: Span) -> (Option<Timestamp>, Option<Timestamp>) {
         let due = [self.tracker.next_timeout(), self.leaves_at(keep_gone)].into_iter().flatten().min();
+        let due = due.filter(|_| !self.is_told());
         (std::mem::replace(&mut self.due, due), due)
     }
 
@@ -173,6 +164,12 @@ impl Entry {
     }
 
     pub(super) fn state(&self, now: Timestamp) -> State {
+        if self.is_told() {
+            let mut state = self.terminal.state.clone();
+            let observed_at = state.observed_at;
+            state.pass(now);
+            return State { observed_at, ..state };
+        }
         let mut state = self.tracker.state(self.terminal.state.terminal.clone(), now);
         let has_version = state.terminal.observed_tool_version.is_some();
         state.assessment.anomalies.extend(self.agent.iter().flat_map(|agent| agent.anomalies(has_version)));
@@ -204,12 +201,15 @@ impl Entry {
 
     /// The timers that run.
     pub(super) fn timers(&self) -> Vec<Timer> {
-        self.tracker.timers()
+        self.beside.as_ref().map_or_else(|| self.tracker.timers(), |beside| beside.timers.clone())
     }
 
     /// What the agent's own record says of its turn.
     pub(super) fn record(&self) -> Option<&RecordedTurn> {
-        self.tracker.record()
+        match &self.beside {
+            Some(beside) => beside.record.as_ref(),
+            None => self.tracker.record(),
+        }
     }
 
     /// The dialog with the agent as far as the screen shows it.
@@ -294,7 +294,8 @@ impl Entry {
                 && *through == terminal.state.terminal.through
                 && (given_version.is_none() || given_version == agent.given_version.as_ref())
         });
-        let is_still = is_same_agent
+        let is_still = !self.is_told()
+            && is_same_agent
             && *capture == Capture::Unchanged
             && record.is_none()
             && self.gone.is_none()
@@ -314,7 +315,7 @@ impl Entry {
     /// Handles a listing's report of this pane.
     pub(super) fn poll(&mut self, report: PaneReport, profiles: &ProfileSet, now: Timestamp) -> EntryUpdate {
         self.gone = None;
-        let is_awaited = report.capture == Capture::Awaited && matches!(report.program, Program::Agent { .. });
+        let is_awaited = report.is_awaited();
         let was_unread = self.is_unread;
         self.is_unread &= is_awaited && !report.facts.dead;
         let is_another = report.agent_process.zip(self.terminal.process).is_some_and(|(runs, ran)| runs != ran);
@@ -485,7 +486,7 @@ impl Entry {
 
     /// The last transition of a terminal that leaves the fleet.
     pub(super) fn farewell(&self, now: Timestamp) -> Transition {
-        Transition::last(self.tracker.summary(), LEFT, now)
+        Transition::last(self.summary(), LEFT, now)
     }
 
     /// What was named between consecutive assessments, newest last (SPEC §6).

@@ -1,12 +1,10 @@
 //! Terminals that come into the fleet as another process or the history knows them, and terminals that leave it or stay because
 //! their whole server is gone.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::checkpoint::Checkpoint;
 use super::entry::{Entry, KEEP_UNSEEN};
-use super::view::{PACKED_AFTER, PollResult, ServerReport, Terminal};
+use super::view::{PACKED_AFTER, PollResult, ServerReport};
 use super::{Effect, Fleet, TerminalTransition};
 use crate::ids::{ServerId, TerminalKey};
 use crate::screen::KeptScreen;
@@ -23,18 +21,6 @@ const PACKED_AT_ONCE: usize = 64;
 const COMES_INTO_VIEW: Span = Span::from_secs(4);
 
 impl Fleet {
-    /// All that is known of a server.
-    pub fn checkpoint(&self, server: &ServerId) -> Checkpoint {
-        let here = self.entries.iter().filter(|(key, _)| key.server == *server);
-        Checkpoint {
-            at: self.now,
-            server: self.servers.get(server).cloned(),
-            entries: here.map(|(_, entry)| Entry::clone(entry)).collect(),
-            tasks: self.tasks.checkpoint(server),
-            recent: self.recent.iter().filter(|recent| recent.key.server == *server).cloned().collect(),
-        }
-    }
-
     /// Has the row of one go on that ended and was not seen, as before a restart; returns what is known of any other.
     pub(super) fn bring_back(
         &mut self,
@@ -50,6 +36,7 @@ impl Fleet {
         self.entries.insert(key.clone(), entry.into());
         self.is_named = false;
         self.wait_for(key);
+        self.touch(key).into_iter().for_each(|untold| untold.has_new_screen = true);
         self.effects.push_back(Effect::Introduced { key: key.clone() });
         None
     }
@@ -65,73 +52,6 @@ impl Fleet {
         let recent = recent.filter_map(|change| change.screen.as_ref()).filter(|screen| screen.is_whole());
         let shown = self.entries.values().filter_map(|entry| entry.screen_to_pack(now));
         shown.chain(recent).take(PACKED_AT_ONCE).for_each(KeptScreen::pack);
-    }
-
-    /// Continues from another fleet's knowledge of a server. Changes that only the other one saw are reported.
-    pub(super) fn restore(&mut self, server: &ServerId, checkpoint: Checkpoint) {
-        let Checkpoint { at: _, server: view, entries, tasks, recent } = checkpoint;
-        let mut before: BTreeMap<TerminalKey, Entry> = BTreeMap::new();
-        let keys: Vec<TerminalKey> = self.of_server(server).map(|(key, _)| key.clone()).collect();
-        for key in keys {
-            let Some(mut entry) = self.entries.remove(&key) else { continue };
-            self.wait_no_more(&mut entry);
-            before.insert(key, *entry);
-        }
-        for entry in entries {
-            let mut entry = entry.restored(self.settings.tracker.clone(), &self.profiles, self.now);
-            // What the other fleet has not heard yet may be known here.
-            entry.take_note(&self.notes);
-            let Terminal { key, transitions, state, screen, .. } = entry.terminal();
-            let (key, id, mut screen) = (key.clone(), state.terminal.id.clone(), screen.clone());
-            let old = before.remove(&key);
-            let transitions = if old.is_some() { transitions.clone() } else { VecDeque::new() };
-            self.entries.insert(key.clone(), entry.into());
-            self.wait_for(&key);
-            let Some(old) = old else {
-                self.effects.push_back(Effect::Introduced { key });
-                continue;
-            };
-            let told = &old.terminal().transitions;
-            let at = |last: Option<&Transition>| last.map_or(Timestamp::default(), |last| last.at);
-            let (last, known) = (at(told.back()), at(transitions.back()));
-            // What this fleet saw first the other one is about to see.
-            let ahead = told.iter().filter(|told| told.at > known && !told.changed.is_empty());
-            let ahead: Vec<_> = ahead.map(|told| (told.at, told.changed.clone())).collect();
-            if !ahead.is_empty() {
-                self.ahead.insert(key.clone(), ahead);
-            }
-            // The two may have seen the same at different times, as the first one that is new to this fleet.
-            let is_told = |missed: &Transition| {
-                !missed.changed.is_empty() && told.back().is_some_and(|told| told.changed == missed.changed)
-            };
-            let mut missed: Vec<Transition> = transitions.into_iter().skip_while(|missed| missed.at <= last).collect();
-            if missed.first().is_some_and(is_told) {
-                missed.remove(0);
-            }
-            // Newest first: what the terminal shows now it has shown since the last one.
-            let missed = missed.into_iter().rev().map(|transition| {
-                let change = recent.iter().rev().find(|change| change.key == key && change.transition == transition);
-                let (key, id, state) = (key.clone(), id.clone(), change.and_then(|change| change.state.clone()));
-                Effect::Changed(TerminalTransition { key, id, transition, state, screen: screen.take() })
-            });
-            let missed: Vec<Effect> = missed.collect();
-            self.effects.extend(missed.into_iter().rev());
-        }
-        for (key, entry) in before {
-            self.entries.insert(key.clone(), entry.into());
-            self.leave(vec![key]);
-        }
-        self.recent.retain(|recent| recent.key.server != *server);
-        self.recent.extend(recent);
-        self.recent.make_contiguous().sort_by_key(|recent| recent.transition.at);
-        match view {
-            Some(view) => drop(self.servers.insert(server.clone(), view)),
-            None => drop(self.servers.remove(server)),
-        }
-        let introduced = self.tasks.restore(server, tasks);
-        self.effects
-            .extend(introduced.into_iter().map(|window| Effect::TaskIntroduced { server: server.clone(), window }));
-        self.name_apart();
     }
 
     /// A server answers again: what ended with the one before it stays no longer than what ends alone.
@@ -156,6 +76,7 @@ impl Fleet {
         let missing = self.known.iter().filter(|(key, (_, since))| is_missing(key, *since));
         let missing: Vec<TerminalKey> = missing.map(|(key, _)| key.clone()).collect();
         for key in missing {
+            self.forget(&key);
             let known = self.known.remove(&key).and_then(|(known, _)| self.bring_back(&key, known));
             let Some(TerminalHistory { state, .. }) = known.map(|known| *known) else { continue };
             let was_gone = matches!(state.diagnostics.availability, Availability::TuiDown | Availability::Unavailable);
@@ -173,6 +94,30 @@ impl Fleet {
             let id = state.terminal.id;
             self.left(TerminalTransition { key, id, transition, state: None, screen: None });
         }
+        self.miss_told(server);
+    }
+
+    /// Lets go of what this process was told of before it polled the server itself, and has not found.
+    fn miss_told(&mut self, server: &ServerId) {
+        let told = self.of_server(server).filter(|(_, entry)| entry.is_told());
+        let told: Vec<TerminalKey> = told.map(|(key, _)| key.clone()).collect();
+        if told.is_empty() {
+            self.taken_over.remove(server);
+        } else if self.now.since(*self.taken_over.entry(server.clone()).or_insert(self.now)) >= COMES_INTO_VIEW {
+            self.leave(told);
+        }
+    }
+
+    /// Removes a terminal without a word.
+    pub(super) fn forget(&mut self, key: &TerminalKey) -> Option<Box<Entry>> {
+        let mut entry = self.entries.remove(key)?;
+        self.is_named = false;
+        self.wait_no_more(&mut entry);
+        self.names.remove(&entry.terminal().state.terminal.id);
+        if let Some(server) = self.servers.get_mut(&key.server) {
+            server.terminals = server.terminals.saturating_sub(1);
+        }
+        Some(entry)
     }
 
     pub(super) fn unwatch(&mut self, server: &ServerId) {
@@ -183,21 +128,17 @@ impl Fleet {
     pub(super) fn leave(&mut self, keys: Vec<TerminalKey>) {
         let now = self.now;
         for key in keys {
-            let Some(mut entry) = self.entries.remove(&key) else { continue };
-            self.is_named = false;
-            self.ahead.remove(&key);
-            self.wait_no_more(&mut entry);
+            let Some(entry) = self.forget(&key) else { continue };
             let (transition, state) = (entry.farewell(now), entry.terminal().state.clone());
             let id = state.terminal.id.clone();
-            self.names.remove(&id);
-            if let Some(server) = self.servers.get_mut(&key.server) {
-                server.terminals = server.terminals.saturating_sub(1);
-            }
             self.left(TerminalTransition { key, id, transition, state: Some(Arc::new(state)), screen: None });
         }
     }
 
     pub(super) fn left(&mut self, left: TerminalTransition) {
+        if let Some(untold) = self.untold(&left.key.server) {
+            untold.has_left(left.clone());
+        }
         self.remember(left.clone());
         self.effects.push_back(Effect::Left(left));
     }

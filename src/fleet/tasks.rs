@@ -15,7 +15,7 @@ use crate::time::{Span, Timestamp};
 use crate::tracker::Settings;
 
 /// What one poll of one server showed of its tasks.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub struct TaskReport {
     pub server: ServerId,
     /// When tmux answered.
@@ -42,6 +42,8 @@ pub(super) struct Tasks {
     watches: BTreeMap<ServerId, TaskTracker>,
     sessions: BTreeMap<ServerId, Vec<SessionView>>,
     standings: Standings,
+    /// The servers of which another process tells: theirs have no tracker here.
+    told: BTreeSet<ServerId>,
     /// What is known of tasks on servers that have not been polled yet.
     known: BTreeMap<ServerId, Vec<TaskHistory>>,
     /// What the names of the tasks follow from, as it was when they were given.
@@ -51,14 +53,12 @@ pub(super) struct Tasks {
     gone: BTreeMap<ServerId, Vec<Task>>,
 }
 
-/// All that is known of the tasks of one server.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct TasksCheckpoint {
+/// What the owner of a server tells of its tasks.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(super) struct ToldTasks {
     /// `None` if the server has not been polled.
-    watch: Option<TaskTracker>,
+    tasks: Option<Vec<Task>>,
     sessions: Vec<SessionView>,
-    recent: Vec<TaskEvent>,
-    #[serde(default)]
     gone: Vec<Task>,
 }
 
@@ -85,8 +85,11 @@ impl Tasks {
         let TaskReport { server, poll, sessions, .. } = report;
         self.keep_gone(&server, sessions.is_empty(), now);
         self.sessions.insert(server.clone(), sessions);
+        let told = if self.told.remove(&server) { self.watches.remove(&server) } else { None };
         let first = !self.watches.contains_key(&server);
-        let known = self.known.remove(&server).unwrap_or_default();
+        // Where the history knows nothing, this process goes on from what it was told.
+        let as_told = || told.iter().flat_map(TaskTracker::tasks).map(Task::as_known).collect();
+        let known = self.known.remove(&server).filter(|known| !known.is_empty()).unwrap_or_else(as_told);
         let watch = self.watches.entry(server.clone()).or_insert_with(|| TaskTracker::known(known));
         let remembered: Vec<Task> = watch.tasks().filter(|_| first).cloned().collect();
         // Those that are only known were not reported yet.
@@ -96,7 +99,7 @@ impl Tasks {
             let now = watch.task(task.window).filter(|now| now.key.may_be(&task.key));
             self.standings.remember(now.unwrap_or(task), task.status);
         }
-        let found = if first { found(&server, watch) } else { Vec::new() };
+        let found = if first && told.is_none() { found(&server, watch) } else { Vec::new() };
         let mut introduced: BTreeSet<(ServerId, WindowId)> = self.name_apart(names, notes).into_iter().collect();
         if let Some(watch) = self.watches.get(&server) {
             let new = watch.tasks().filter(|task| !before.contains(&task.window));
@@ -147,36 +150,49 @@ impl Tasks {
         self.standings.take(server, watch.tasks(), &[], now)
     }
 
-    pub(super) fn checkpoint(&self, server: &ServerId) -> TasksCheckpoint {
-        TasksCheckpoint {
-            watch: self.watches.get(server).cloned(),
+    /// What is told of a server to other processes.
+    pub(super) fn told(&self, server: &ServerId) -> ToldTasks {
+        ToldTasks {
+            tasks: self.watches.get(server).map(|watch| watch.tasks().cloned().collect()),
             sessions: self.sessions.get(server).cloned().unwrap_or_default(),
-            recent: self.recent.iter().filter(|event| event.key.server == *server).cloned().collect(),
             gone: self.gone.get(server).cloned().unwrap_or_default(),
         }
     }
 
-    /// Goes on from a checkpoint; the windows of tasks that were not known here.
-    pub(super) fn restore(&mut self, server: &ServerId, checkpoint: TasksCheckpoint) -> Vec<WindowId> {
-        let TasksCheckpoint { watch, sessions, recent, gone } = checkpoint;
-        self.gone.insert(server.clone(), gone);
-        self.standings.restore(server, watch.iter().flat_map(TaskTracker::tasks));
-        self.recent.retain(|event| event.key.server != *server);
-        self.recent.extend(recent);
+    /// Takes in what the owner of a server tells: its tasks, if they have changed, and what happened to them; with all that
+    /// is known (`is_whole`) none of that is news. Returns the windows of tasks that are new here, and the news.
+    pub(super) fn take_in(
+        &mut self,
+        server: &ServerId,
+        (told, events): (Option<ToldTasks>, Vec<TaskEvent>),
+        is_whole: bool,
+        keep: usize,
+    ) -> (Vec<WindowId>, Batch) {
+        let mut new = Vec::new();
+        if let Some(ToldTasks { tasks, sessions, gone }) = told {
+            self.told.insert(server.clone());
+            self.gone.insert(server.clone(), gone);
+            self.sessions.insert(server.clone(), sessions);
+            let before = self.watches.remove(server);
+            let is_known = |task: &&Task| before.as_ref().is_some_and(|watch| watch.task(task.window).is_some());
+            new.extend(tasks.iter().flatten().filter(|task| !is_known(task)).map(|task| task.window));
+            self.standings.restore(server, tasks.iter().flatten());
+            self.watches.extend(tasks.map(|tasks| (server.clone(), TaskTracker::told(tasks))));
+        }
+        if is_whole {
+            self.recent.retain(|event| event.key.server != *server);
+        }
+        self.recent.extend(events.iter().cloned());
         self.recent.make_contiguous().sort_by_key(|event| event.at);
-        self.sessions.insert(server.clone(), sessions);
-        let before = match watch {
-            Some(watch) => self.watches.insert(server.clone(), watch),
-            None => self.watches.remove(server),
-        };
-        let is_known = |task: &&Task| before.as_ref().is_some_and(|watch| watch.task(task.window).is_some());
-        let tasks = self.watches.get(server).into_iter().flat_map(TaskTracker::tasks);
-        tasks.filter(|task| !is_known(task)).map(|task| task.window).collect()
+        let surplus = self.recent.len().saturating_sub(keep);
+        self.recent.drain(..surplus);
+        let events = if is_whole { Vec::new() } else { events };
+        (new, Batch { server: server.clone(), events })
     }
 
     /// The history says this of the tasks on a server before its first poll.
     pub(super) fn remember(&mut self, server: ServerId, known: Vec<TaskHistory>) {
-        if !self.watches.contains_key(&server) {
+        if self.told.contains(&server) || !self.watches.contains_key(&server) {
             self.known.insert(server, known);
         }
     }
@@ -184,6 +200,7 @@ impl Tasks {
     /// A server is watched no longer.
     pub(super) fn forget(&mut self, server: &ServerId, now: Timestamp) -> Vec<TaskTransition> {
         self.watches.remove(server);
+        self.told.remove(server);
         self.sessions.remove(server);
         self.came_back(server);
         self.standings.forget(server, now)
@@ -540,9 +557,9 @@ mod standing_tests {
         let expected = [("build2".to_owned(), exited, exited), ("build1".to_owned(), gone, gone)];
         assert_eq!(shown(&tasks), expected);
         assert!(tasks.all().iter().all(|task| task.is_gone() && tasks.task(&server, task.window).is_none()));
-        let checkpoint = serde_json::to_string(&tasks.checkpoint(&server)).unwrap();
+        let told = serde_json::to_string(&tasks.told(&server)).unwrap();
         let mut other = Tasks::default();
-        other.restore(&server, serde_json::from_str(&checkpoint).unwrap());
+        other.take_in(&server, (serde_json::from_str(&told).unwrap(), Vec::new()), true, 10);
         assert_eq!(shown(&other), expected);
         take(&mut tasks, 3700, &["three"]);
         assert_eq!(shown(&tasks), [("build1".to_owned(), Status::Running, Status::Running)]);

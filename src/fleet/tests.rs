@@ -3,6 +3,7 @@ use std::sync::Arc;
 use super::*;
 use crate::profile::Program;
 use crate::screen::{PaneFacts, Screen};
+use crate::state::Change;
 use crate::state::{Availability, Note, NotePart, Phase, TurnResult};
 use crate::status::Status;
 
@@ -249,8 +250,8 @@ fn what_another_fleet_has_not_heard_of_yet_is_known_here() {
     names(&mut before, 0, vec![running()]);
     after.handle(given(0, Some(20), "front"), Timestamp::default());
     let server = ServerId::default();
-    let checkpoint = before.checkpoint(&server).into();
-    after.handle(Input::Checkpoint { server, checkpoint }, Timestamp::default());
+    let told = before.share(&server).into();
+    after.handle(Input::Told { server, told }, Timestamp::default());
     let view = after.view(Timestamp::default());
     assert_eq!(view.terminals.iter().map(|it| it.state.terminal.id.as_str()).collect::<Vec<_>>(), ["front"]);
 }
@@ -351,37 +352,81 @@ fn told(fleet: &mut Fleet, inputs: impl IntoIterator<Item = Input>) -> Vec<Vec<C
     told
 }
 
+/// A process that was the owner and is told by another one now may have told something already.
 #[test]
 fn what_was_told_before_another_fleet_is_followed_is_not_told_again() {
     let new = || Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
     let works = |seconds: std::ops::Range<i64>| seconds.map(|it| claude(it, "✻ Accomplishing… (3s · ↓ 90 tokens)"));
     let done = |seconds: std::ops::Range<i64>| seconds.map(|it| claude(it, "● It is done.\n\n✻ Baked for 3s"));
-    let has_ended = |told: &[Vec<Change>]| {
+    let ends = |told: &[Vec<Change>]| {
         told.iter().flatten().filter(|change| change.field == "result" && change.to == "success").count()
     };
-    // The owner may be behind what its client saw while that was the owner, or ahead of it.
-    for (ours_sees, theirs_sees) in [(8, 4), (4, 8), (8, 8)] {
+    let server = ServerId::default();
+    for ours_sees in [4, 8] {
         let (mut ours, mut theirs) = (new(), new());
         for fleet in [&mut ours, &mut theirs] {
             told(fleet, works(0..4));
         }
         let mut all = told(&mut ours, done(4..ours_sees));
-        told(&mut theirs, done(4..theirs_sees));
-        let server = ServerId::default();
-        let checkpoint = Box::new(theirs.checkpoint(&server));
-        all.extend(told(&mut ours, [Input::Checkpoint { server, checkpoint }]));
-        all.extend(told(&mut ours, done(theirs_sees.max(ours_sees)..20)));
-        assert_eq!(has_ended(&all), 1, "{ours_sees} {theirs_sees}: {all:#?}");
-        assert!(!told(&mut ours, works(20..24)).is_empty(), "the next turn is news");
-        assert_eq!(has_ended(&told(&mut ours, done(24..40))), 1);
-        // A whole turn that only the other one saw ends in the same way as the one before.
-        told(&mut theirs, done(20..24));
-        told(&mut theirs, works(40..44));
-        told(&mut theirs, done(44..60));
-        let server = ServerId::default();
-        let checkpoint = Box::new(theirs.checkpoint(&server));
-        let missed = told(&mut ours, [Input::Checkpoint { server, checkpoint }]);
-        assert_eq!(has_ended(&missed), 1, "{missed:#?}");
+        told(&mut theirs, done(4..8));
+        let whole = Box::new(theirs.share(&server));
+        all.extend(told(&mut ours, [Input::Told { server: server.clone(), told: whole }]));
+        assert_eq!(ends(&all), 1, "{ours_sees}: {all:#?}");
+        // Then it tells what the other one tells, with its states and screens.
+        for input in done(8..20).chain(works(20..24)).chain(done(24..40)) {
+            let at = input.at().unwrap();
+            let before = ends(&told(&mut theirs, [input]));
+            for (_, news) in theirs.take_told() {
+                let input = Input::Told { server: server.clone(), told: Box::new(news) };
+                assert_eq!(ends(&told(&mut ours, [input])), before);
+            }
+            let shown = |fleet: &Fleet| {
+                let view = fleet.view(at);
+                let shown = |it: &&Terminal| (fleet.state_of(it, view.now), it.screen(), it.transitions.clone());
+                format!("{:?}", view.terminals.iter().map(shown).collect::<Vec<_>>())
+            };
+            assert_eq!(shown(&ours), shown(&theirs));
+        }
+        // Two whole turns that only the other one saw, the second of which ends in the same way as the first.
+        told(&mut theirs, works(40..44).chain(done(44..60)).chain(works(60..64)).chain(done(64..80)));
+        let whole = Box::new(theirs.share(&server));
+        assert_eq!(ends(&told(&mut ours, [Input::Told { server: server.clone(), told: whole }])), 2);
+    }
+}
+
+/// The owner has ended: the first poll of this process goes on from what it was told, where the history knows nothing.
+#[test]
+fn a_process_that_takes_over_goes_on_from_what_it_was_told() {
+    let new = || Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+    let works = |seconds: std::ops::Range<i64>| seconds.map(|it| claude(it, "✻ Accomplishing… (3s · ↓ 90 tokens)"));
+    let done = |seconds: std::ops::Range<i64>| seconds.map(|it| claude(it, "● It is done.\n\n✻ Baked for 3s"));
+    let server = ServerId::default();
+    let key = pane(0, 10).key;
+    for ended_before in [true, false] {
+        let (mut ours, mut theirs) = (new(), new());
+        told(&mut theirs, works(0..4));
+        told(&mut theirs, done(4..if ended_before { 20 } else { 4 }));
+        let whole = Box::new(theirs.share(&server));
+        told(&mut ours, [Input::Told { server: server.clone(), told: whole }]);
+        let shown = |fleet: &Fleet| {
+            let state = fleet.state(&key, Timestamp::from_millis(1_700_000_040_000)).unwrap();
+            (state.terminal.id.clone(), state.last_turn.clone(), state.since, state.since_exact, state.turn.phase)
+        };
+        let before = shown(&ours);
+        assert_eq!(before, shown(&theirs));
+        let mut effects = Vec::new();
+        for input in done(if ended_before { 20 } else { 6 }..40) {
+            let at = input.at().unwrap();
+            ours.handle(Input::TimePassed, at);
+            ours.handle(input, at);
+            effects.extend(std::iter::from_fn(|| ours.poll_effect()));
+        }
+        let is_end = |effect: &&Effect| matches!(effect, Effect::Changed(it) if it.transition.changed.iter().any(|it| it.field == "result"));
+        assert_eq!(effects.iter().filter(is_end).count(), usize::from(!ended_before), "{effects:#?}");
+        assert!(!effects.iter().any(|effect| matches!(effect, Effect::Introduced { .. } | Effect::Left(_))));
+        if ended_before {
+            assert_eq!(shown(&ours), before);
+        }
     }
 }
 
@@ -462,27 +507,10 @@ fn what_ended_with_its_server_stays_until_the_server_is_back() {
     assert_eq!((there(&fleet), fleet.poll_timeout()), (vec![1], None));
     let view = fleet.view(at(3600));
     assert_eq!((Status::of(&view.terminals[0].state), view.servers[0].ended_at), (Status::Gone, Some(at(6))));
-    // Another process goes on from it in the same way.
-    let checkpoint = fleet.checkpoint(&ServerId::default());
-    let mut other = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
-    other.handle(Input::Checkpoint { server: ServerId::default(), checkpoint: Box::new(checkpoint) }, at(3601));
-    for mut fleet in [fleet, other] {
-        fleet.handle(report(7200, no_server()), at(7200));
-        fleet.handle(Input::TimePassed, at(7201));
-        assert_eq!(there(&fleet), [1]);
-        fleet.handle(report(7202, PollResult::Listed(vec![read(5)])), at(7202));
-        fleet.handle(Input::TimePassed, at(7202));
-        assert_eq!(there(&fleet), [5]);
-    }
-}
-
-/// What comes due in another fleet comes due at the same time there, however late it gets the checkpoint.
-#[test]
-fn a_checkpoint_is_of_the_time_of_the_last_input() {
-    let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);
-    let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
-    let server = ServerId::default();
-    fleet.handle(Input::Server(ServerReport::new(server.clone(), at(3), PollResult::Listed(Vec::new()))), at(3));
-    let checkpoint = Box::new(fleet.checkpoint(&server));
-    assert_eq!(Input::Checkpoint { server, checkpoint }.at(), Some(at(3)));
+    fleet.handle(report(7200, no_server()), at(7200));
+    fleet.handle(Input::TimePassed, at(7201));
+    assert_eq!(there(&fleet), [1]);
+    fleet.handle(report(7202, PollResult::Listed(vec![read(5)])), at(7202));
+    fleet.handle(Input::TimePassed, at(7202));
+    assert_eq!(there(&fleet), [5]);
 }

@@ -244,21 +244,19 @@ impl View<'_> {
 // What a poller reports to the fleet of one poll of one tmux server.
 
 /// One poll of one server.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub struct ServerReport {
     pub server: ServerId,
     /// When tmux answered.
     pub at: Timestamp,
-    #[serde(default)]
     pub load: ServerLoad,
     /// Why terminals that are missing in the outcome are gone, where it is not that tmux has no such pane.
-    #[serde(default)]
     pub replaced: Replaced,
     pub outcome: PollResult,
 }
 
 /// What was replaced by something new since the last listing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replaced {
     /// Another server answers.
     pub is_server: bool,
@@ -287,7 +285,7 @@ pub struct ServerLoad {
 }
 
 /// The result of a poll of a server.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub enum PollResult {
     /// Every watched pane of the server. A terminal that was there before and is not in the list is gone.
     Listed(Vec<PaneReport>),
@@ -348,7 +346,7 @@ fn split(mut panes: Vec<PaneReport>, count: usize) -> Vec<PollResult> {
 }
 
 /// One pane in a listing.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PaneReport {
     pub key: TerminalKey,
     pub place: Arc<PaneLocation>,
@@ -360,17 +358,20 @@ pub struct PaneReport {
     /// What the configuration says of this pane, if it names it.
     pub declared: Option<Declared>,
     /// The reading of the agent's own records; `None` if unchanged since the last poll.
-    #[serde(default)]
     pub record: Option<Box<AgentRecordReading>>,
     /// The git repository around its directory, as it was read last.
-    #[serde(default)]
     pub git: Option<Arc<GitFacts>>,
     /// The process of the agent that runs in it; `None` where none does, or it was not seen.
-    #[serde(default)]
     pub agent_process: Option<u32>,
     /// Since when nothing was printed in its window, as of the poll; `None` if unknown.
-    #[serde(default)]
     pub printed_until: Option<Timestamp>,
+}
+
+impl PaneReport {
+    /// Whether the screen of an agent is still to be captured.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.capture == Capture::Awaited && matches!(self.program, Program::Agent { .. })
+    }
 }
 
 /// The part of the configuration that is about one pane.
@@ -387,7 +388,7 @@ pub struct Declared {
 }
 
 /// The screen of a pane in a listing.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Capture {
     /// Nothing was printed since the last capture, which still holds.
     Unchanged,

@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::identity::Owner;
 use super::intents::{self, OPEN};
-use super::reader::{Reader, RecordFilter, Submission, listed};
+use super::reader::{Reader, RecordFilter, listed};
 use crate::clock::now;
 use crate::private::inode;
 use crate::record::{Body, Intent, Stored, Trouble};
@@ -252,24 +251,6 @@ impl FollowedFile {
     pub(super) fn has_changed(&mut self) -> Result<bool, Trouble> {
         let version = self.reader()?.data_version()?;
         Ok(self.version.replace(version) != Some(version))
-    }
-}
-
-/// Inputs of other processes.
-pub(super) struct OthersSubmissions {
-    pub(super) owner: Owner,
-}
-
-impl Feed for OthersSubmissions {
-    type News = Submission;
-    const TABLE: &'static str = "submissions";
-
-    fn read(&self, reader: &mut Reader, after: i64, _: &[i64]) -> Result<Entries<Submission>, Trouble> {
-        let entry = |submission: Submission| {
-            let (number, is_ours) = (submission.number, submission.owner == self.owner.as_str());
-            FeedEntry { number, progress: ("delivered", 0), is_open: false, news: (!is_ours).then_some(submission) }
-        };
-        Ok(reader.submissions_after(after)?.into_iter().map(entry).collect())
     }
 }
 

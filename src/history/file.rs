@@ -411,6 +411,8 @@ pub(super) const STEPS: &[&str] = &[
     "DROP TABLE follow_up_cursor;
      ALTER TABLE outbox DROP COLUMN owner;
      ALTER TABLE outbox DROP COLUMN claimed_until;",
+    // 20: what one process sends the owner of the server sends, and tells the others.
+    "DROP TABLE submissions;",
 ];
 
 /// 15: what happened to a terminal at one time is kept once, whichever process saw it.

@@ -13,7 +13,7 @@ use super::file::{self, rows};
 use super::identity::{Columns, LEASE, Owner, stored_server, terminal_row};
 use super::summary::{self, SUMMARY_LASTS, ServerSummary};
 use super::usage::{self, SessionUsage};
-use crate::fleet::{Fleet, Input, ServerId, TerminalKey};
+use crate::fleet::{ServerId, TerminalKey};
 use crate::record::timeline::{Point, TimelineData};
 use crate::record::{
     Body, Kind, OperatorAction, RecordId, ScreenId, Sent, Stored, StoredInput, StoredTransition, TaskRecord,
@@ -76,31 +76,6 @@ impl RecordFilter {
                  ORDER BY r.at, r.id"
             ),
         })
-    }
-}
-
-/// An input that a fleetwatch process sent to a terminal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Submission {
-    pub number: i64,
-    pub at: Timestamp,
-    pub key: TerminalKey,
-    /// The process, as [`super::Owner`] names it.
-    pub owner: String,
-    pub sent: Sent,
-}
-
-impl Submission {
-    /// The input for a fleet that watches the terminal, under any name of its server: a prompt begins a turn, and an answered
-    /// dialog was seen. The effect of other keys shows only on the screen.
-    pub fn input_for(&self, fleet: &Fleet, now: Timestamp) -> Option<Input> {
-        let view = fleet.view(now);
-        let key = view.terminals.iter().map(|terminal| &terminal.key).find(|key| key.may_be(&self.key))?.clone();
-        match &self.sent {
-            Sent::Prompt { text } => Some(Input::Submitted { key, at: self.at, text: text.clone() }),
-            Sent::Answer { .. } => Some(Input::Seen { key }),
-            Sent::Keys { .. } => None,
-        }
     }
 }
 
@@ -347,22 +322,6 @@ impl Reader {
     pub(super) fn newest(&self, table: &str) -> Result<i64, Trouble> {
         let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");
         Ok(self.connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))?)
-    }
-
-    /// The submissions of any process after a number, oldest first.
-    pub fn submissions_after(&mut self, number: i64) -> Result<Vec<Submission>, Trouble> {
-        let sql = "SELECT n.host, n.socket, n.pane, n.pid, s.id, s.at, i.owner, r.document
-                   FROM submissions s JOIN inputs i ON i.record = s.input JOIN records r ON r.id = i.record
-                   JOIN terminals n ON n.id = r.terminal WHERE s.id > ?1 ORDER BY s.id";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query([number])?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            let document = self.codec.unpack_document(row.get_ref(7)?.as_blob().map_err(|_| Trouble::Damaged)?)?;
-            let (key, sent) = (Columns::read(row, 0)?.key(), parsed(&document).ok_or(Trouble::Damaged)?);
-            found.push(Submission { number: row.get(4)?, at: row.get(5)?, key, owner: row.get(6)?, sent });
-        }
-        Ok(found)
     }
 
     /// A number that changes whenever another connection wrote to the file; asking costs next to nothing.

@@ -33,11 +33,6 @@ pub(super) enum WriterMessage {
         uid: String,
         operation: Arc<Operation>,
     },
-    /// The first bytes are about to reach the terminal.
-    InputDelivered {
-        uid: String,
-        at: Timestamp,
-    },
     InputEnded {
         uid: String,
         outcome: Outcome,
@@ -234,10 +229,6 @@ impl StoreBatch<'_> {
         match message {
             WriterMessage::Record(record) => return self.record(record),
             WriterMessage::InputBegun { uid, operation } => return self.input_begun(uid, operation),
-            WriterMessage::InputDelivered { uid, at } => {
-                let sql = "INSERT INTO submissions (at, input) SELECT ?1, record FROM inputs WHERE uid = ?2";
-                self.sql(sql)?.execute(params![at, uid])?;
-            }
             WriterMessage::InputEnded { uid, outcome, at } => {
                 let sql = "UPDATE inputs SET outcome = ?1, detail = ?2, ended_at = ?3 WHERE uid = ?4";
                 self.sql(sql)?.execute(params![outcome.word(), outcome.detail(), at, uid])?;

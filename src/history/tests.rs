@@ -20,7 +20,7 @@ use crate::present::{document, sentence};
 use crate::record::timeline::Holder;
 use crate::record::{
     self, Body, Intent, IntentId, IntentState, Kind, NamedEvent, OperatorAction, PublicState, Record, Sent, Stored,
-    StoredInput, StoredTransition, TaskRecord, TransitionRecord, Trouble, What,
+    StoredInput, StoredTransition, TaskRecord, TransitionRecord, Trouble,
 };
 use crate::screen::Screen;
 use crate::state::{

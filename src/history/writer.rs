@@ -315,6 +315,7 @@ mod tests {
     use super::*;
     use crate::history::tests::{count, message, place, terminal};
     use crate::ids::ServerId;
+    use crate::operation::Outcome;
     use crate::operation::{Act, Operation, Producer, Recipient, When};
     use crate::private::HeldLock;
     use crate::state::Phase;
@@ -348,7 +349,7 @@ mod tests {
         writer.pending = vec![
             message(1, 0, Phase::Ready, "x"),
             WriterMessage::InputBegun { uid: "a.1".to_owned(), operation },
-            WriterMessage::InputDelivered { uid: "a.1".to_owned(), at: now() },
+            WriterMessage::InputEnded { uid: "a.1".to_owned(), outcome: Outcome::Accepted(None), at: now() },
             flush,
         ];
         for _ in 0..3 {
@@ -360,7 +361,7 @@ mod tests {
             assert!(writer.pending.is_empty() && writer.next_cleaning >= before + RETRY);
         }
         assert_eq!(answer.try_recv(), Ok(true), "what was flushed is in the file");
-        assert_eq!(["transitions", "inputs", "submissions"].map(|table| count(&path, table)), [1, 1, 1]);
+        assert_eq!(["transitions", "inputs"].map(|table| count(&path, table)), [1, 1]);
         rename("elsewhere", "chores");
         writer.next_beat = Instant::now() + Duration::from_secs(3600);
         writer.next_cleaning = writer.next_beat;
@@ -373,25 +374,28 @@ mod tests {
 
     #[test]
     fn of_messages_that_go_alone_only_those_are_tried_again_that_were_not_written() {
-        let delivered = |uid: &str| WriterMessage::InputDelivered { uid: uid.to_owned(), at: now() };
+        let ended = |uid: &str| {
+            let (uid, outcome) = (uid.to_owned(), Outcome::Accepted(None));
+            WriterMessage::InputEnded { uid, outcome, at: now() }
+        };
         let names = |messages: &[WriterMessage]| -> Vec<String> {
             let name = |message: &WriterMessage| match message {
-                WriterMessage::InputDelivered { uid, .. } => uid.clone(),
+                WriterMessage::InputEnded { uid, .. } => uid.clone(),
                 other => format!("{other:?}"),
             };
             messages.iter().map(name).collect()
         };
         let (flush, mut answer) = flush();
-        let mut pending = vec![delivered("good"), delivered("odd"), flush, delivered("last"), delivered("behind")];
+        let mut pending = vec![ended("good"), ended("odd"), flush, ended("last"), ended("behind")];
         let mut written = Vec::new();
         let mut is_locked = true;
         let mut write = |message: &WriterMessage| match message {
-            WriterMessage::InputDelivered { uid, .. } if uid == "odd" => Err(Trouble::Other("not this one".to_owned())),
-            WriterMessage::InputDelivered { uid, .. } if uid == "last" && is_locked => {
+            WriterMessage::InputEnded { uid, .. } if uid == "odd" => Err(Trouble::Other("not this one".to_owned())),
+            WriterMessage::InputEnded { uid, .. } if uid == "last" && is_locked => {
                 is_locked = false;
                 Err(Trouble::Locked)
             }
-            WriterMessage::InputDelivered { uid, .. } => {
+            WriterMessage::InputEnded { uid, .. } => {
                 written.push(uid.clone());
                 Ok(())
             }
@@ -401,7 +405,7 @@ mod tests {
         assert_eq!(names(&pending), ["odd", "last", "behind"]);
         assert_eq!(write_each(&mut pending, &mut write), Ok(1), "the odd one is lost");
         assert!(pending.is_empty());
-        pending.push(delivered("odd"));
+        pending.push(ended("odd"));
         assert!(matches!(write_each(&mut pending, &mut write), Err(Trouble::Other(_))));
         assert_eq!(names(&pending), ["odd"], "nothing is lost of a file that takes nothing");
         assert_eq!(written, ["good", "last", "behind"], "each is written once");

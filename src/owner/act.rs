@@ -16,7 +16,7 @@ use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::lease::LeasePath;
-use super::wire::{Asked, Hello, Lines, Rank, line};
+use super::wire::{Asked, Hello, Lines, Order, Rank, Role, line};
 use crate::fleet::ServerId;
 use crate::operation::{Operation, Outcome};
 use crate::sender::{Gate, OperationEvent, Sender, StepLimits};
@@ -37,7 +37,7 @@ enum Progress {
     Ended(Outcome),
     /// The owner runs.
     Alive,
-    /// The owner has other rules or another version; why, for people.
+    /// The owner is another version; why, for people.
     Refused {
         why: String,
     },
@@ -46,19 +46,19 @@ enum Progress {
 /// A process that has asked for an operation and waits for the outcome.
 #[derive(Debug)]
 pub struct Caller {
-    asked: Asked,
+    order: Order,
     lines: Lines,
     writer: OwnedWriteHalf,
 }
 
 impl Caller {
-    pub(super) fn new(asked: Asked, lines: Lines, writer: OwnedWriteHalf) -> Self {
-        Self { asked, lines, writer }
+    pub(super) fn new(order: Order, lines: Lines, writer: OwnedWriteHalf) -> Self {
+        Self { order, lines, writer }
     }
 
     /// Performs the operation, and says what becomes of it. Once this process `ends`, nothing is tried again.
     pub async fn serve(self, sender: Sender, mut ends: watch::Receiver<bool>) {
-        let Self { asked: Asked { operation, reaction }, mut lines, mut writer } = self;
+        let Self { order: Order { operation, reaction }, mut lines, mut writer } = self;
         let (questions, mut asking) = mpsc::channel(1);
         let sender = sender.within(StepLimits { reaction, ..StepLimits::default() });
         let performing = sender.perform(operation, CallersGate { questions });
@@ -118,36 +118,21 @@ impl Gate for CallersGate {
     }
 }
 
-/// The servers whose owners a process follows, each with the fingerprint of the rules by which it does.
-pub type Followed = Arc<Mutex<BTreeMap<ServerId, u64>>>;
+/// The roles of a process, by server.
+pub type Roles = Arc<Mutex<BTreeMap<ServerId, Role>>>;
 
-/// Which owners do what a process asks for.
-#[derive(Clone, Debug)]
-enum Owners {
-    /// Those that it follows.
-    Followed(Followed),
-    /// Any with these rules, as it watches nothing.
-    Any(u64),
-}
-
-/// What performs operations for one process: the owner of their server, or the process itself where it is that, or cannot
-/// follow one.
+/// What performs operations for one process: the owner of their server, or the process itself where it is that, or there is none.
 #[derive(Clone, Debug)]
 pub struct Actor {
     sender: Sender,
     history: Option<PathBuf>,
-    owners: Owners,
+    roles: Roles,
 }
 
 impl Actor {
-    /// The actor of a command, which performs by a sender what no owner does that shares its history and its rules.
-    pub fn new(sender: Sender, history: Option<PathBuf>, rules: u64) -> Self {
-        Self { sender, history, owners: Owners::Any(rules) }
-    }
-
-    /// The actor of a process that watches, and follows these owners.
-    pub fn following(sender: Sender, history: Option<PathBuf>, followed: Followed) -> Self {
-        Self { sender, history, owners: Owners::Followed(followed) }
+    /// The actor of a process with these roles, which performs by a sender what no owner does that shares its history.
+    pub fn new(sender: Sender, history: Option<PathBuf>, roles: Roles) -> Self {
+        Self { sender, history, roles }
     }
 
     /// What performs where there is no owner.
@@ -163,8 +148,8 @@ impl Actor {
 
     /// Performs an operation once, or not at all. Its outcome is recorded by the process that does it.
     pub async fn perform(&self, operation: Operation, mut gate: impl Gate) -> Outcome {
-        if let Some(rules) = self.rules(&operation.to.key.server)
-            && let Some(outcome) = self.ask(&operation, rules, &mut gate).await
+        if !self.owns(&operation.to.key.server)
+            && let Some(outcome) = self.ask(&operation, &mut gate).await
         {
             self.sender.tell(OperationEvent::Ended(Arc::new(operation), outcome.clone()));
             return outcome;
@@ -172,22 +157,18 @@ impl Actor {
         self.sender.perform(operation, gate).await
     }
 
-    /// The rules that the owner of a server must have; `None` where this process acts.
-    fn rules(&self, server: &ServerId) -> Option<u64> {
-        match &self.owners {
-            Owners::Any(rules) => Some(*rules),
-            Owners::Followed(followed) => followed.lock().unwrap_or_else(PoisonError::into_inner).get(server).copied(),
-        }
+    fn owns(&self, server: &ServerId) -> bool {
+        self.roles.lock().unwrap_or_else(PoisonError::into_inner).get(server) == Some(&Role::Owner)
     }
 
-    /// Has the owner do it; `None` where there is none that this process could follow, or it ended before it began.
-    async fn ask(&self, operation: &Operation, rules: u64, gate: &mut impl Gate) -> Option<Outcome> {
+    /// Has the owner do it; `None` where there is none of this version, or it ended before it began.
+    async fn ask(&self, operation: &Operation, gate: &mut impl Gate) -> Option<Outcome> {
         let server = &operation.to.key.server;
         let place = LeasePath::of(server, self.history.as_deref(), false)?;
         let stream = tokio::time::timeout(SILENCE, place.connect()).await.ok()?.ok()?;
         let (reader, mut writer) = stream.into_split();
-        let asked = Asked { operation: operation.clone(), reaction: self.sender.reaction() };
-        let hello = Hello { asked: Some(Box::new(asked)), ..Hello::new(server.clone(), rules, Rank::Reader) };
+        let asked = Asked::Act(Order { operation: operation.clone(), reaction: self.sender.reaction() });
+        let hello = Hello { asked: Some(Box::new(asked)), ..Hello::new(server.clone(), 0, Rank::Reader) };
         say(&mut writer, &hello).await.ok()?;
         let (mut lines, mut has_begun) = (Lines::new(reader), false);
         loop {

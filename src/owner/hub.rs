@@ -1,7 +1,8 @@
-//! The owner's side: it polls and passes every input on to its clients.
+//! The owner's side: it polls, and tells its clients what has changed.
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tokio::io::AsyncWriteExt as _;
@@ -12,14 +13,14 @@ use tokio::task::JoinHandle;
 
 use super::act::{self, Caller};
 use super::lease::Lease;
-use super::wire::{ClientMessage, Hello, LastPanes, Lines, OwnerMessage, PROTOCOL, Rank, concerns_others, line};
+use super::wire::{Asked, ClientMessage, Hello, Lines, OwnerMessage, PROTOCOL, Rank, line};
 use super::{End, LocalEvent, OwnerEvent, WatchTask};
-use crate::fleet::{Checkpoint, Input, TaskReport};
+use crate::fleet::{Input, Told};
 use crate::poll;
 
 /// The longest time between two messages to a client.
 const BEAT: Duration = Duration::from_millis(250);
-/// How long a client may take to introduce itself, and the owner to make a checkpoint.
+/// How long a client may take to introduce itself, and the owner to say what it knows.
 const GREETING: Duration = Duration::from_secs(1);
 /// How long an owner that gives way leaves the lease to another process.
 const GIVE_WAY: Duration = Duration::from_millis(500);
@@ -32,6 +33,8 @@ struct Client {
     /// One reads its requests, the other writes its messages.
     tasks: [JoinHandle<()>; 2],
     rank: Rank,
+    /// The version of what it was told first, which has all of the versions before.
+    since: u64,
 }
 
 impl Drop for Client {
@@ -50,7 +53,8 @@ impl WatchTask {
         let (hello, held) = (self.settings.hello(&self.server), lease.held());
         let (joining, mut newcomers) = mpsc::channel::<Newcomer>(8);
         let (asking, mut asks) = mpsc::channel::<ClientMessage>(64);
-        let mut clients = Clients::default();
+        let (mut clients, mut has_polled) = (Clients::default(), false);
+        self.has_clients.store(false, Ordering::Relaxed);
         let mut beat = tokio::time::interval(BEAT);
         beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
@@ -60,9 +64,16 @@ impl WatchTask {
                     if !held.holds() {
                         return End::Changed;
                     }
-                    clients.polled(&input, began);
+                    // The server's report is the last of a poll, and a poll that leaves screens to the next one is none yet.
+                    let is_last = matches!(&input, Input::Server(report) if report.outcome.is_whole());
                     if self.hand_on(input).await == End::Closed {
                         return End::Closed;
+                    }
+                    has_polled |= is_last;
+                    let waiting = clients.waiting.extract_if(.., |(_, asked)| is_last && *asked <= began);
+                    let waiting: Vec<OwnedWriteHalf> = waiting.map(|(writer, _)| writer).collect();
+                    if !waiting.is_empty() {
+                        self.answer(waiting).await;
                     }
                 }
                 accepted = lease.listener.accept() => {
@@ -74,18 +85,30 @@ impl WatchTask {
                 }
                 Some((mut theirs, lines, writer)) = newcomers.recv() => {
                     let refused = refusal(&hello, &theirs);
-                    if let Some(asked) = theirs.asked.take() {
-                        match refused {
-                            Some(why) => drop(tokio::spawn(act::refuse(writer, why))),
-                            None => {
-                                let caller = Box::new(Caller::new(*asked, lines, writer));
-                                if self.send(OwnerEvent::Act(caller)).await == End::Closed {
-                                    return End::Closed;
+                    match theirs.asked.take().map(|asked| *asked) {
+                        Some(Asked::Act(order)) => {
+                            match refused {
+                                Some(why) => drop(tokio::spawn(act::refuse(writer, why))),
+                                None => {
+                                    let caller = Box::new(Caller::new(order, lines, writer));
+                                    if self.send(OwnerEvent::Act(caller)).await == End::Closed {
+                                        return End::Closed;
+                                    }
+                                    self.mark_used();
                                 }
-                                self.mark_used();
                             }
+                            continue;
                         }
-                        continue;
+                        Some(Asked::Known { fresh }) if refused.is_none() => {
+                            if fresh || !has_polled {
+                                clients.waiting.push((writer, Instant::now()));
+                                poller.ask_anew();
+                            } else {
+                                self.answer(vec![writer]).await;
+                            }
+                            continue;
+                        }
+                        _ => {}
                     }
                     let refused = refused.map(|why| OwnerMessage::Refused { why });
                     let yields = theirs.outranks(&hello);
@@ -94,13 +117,10 @@ impl WatchTask {
                         continue;
                     }
                     // One that hears nothing in time connects again.
-                    let known = tokio::time::timeout(GREETING, self.checkpoint()).await;
-                    let Ok(Some(checkpoint)) = known else { continue };
-                    let first = line(&OwnerMessage::Checkpoint {
-                        checkpoint,
-                        panes: clients.panes.all(),
-                        rank: self.settings.rank,
-                    });
+                    self.has_clients.store(true, Ordering::Relaxed);
+                    let Some(told) = self.known().await else { continue };
+                    let since = told.version();
+                    let first = line(&OwnerMessage::Known { told, rank: self.settings.rank });
                     if yields {
                         if refused.is_none() {
                             // It gets what is known, and takes the lease when the connection ends.
@@ -109,34 +129,22 @@ impl WatchTask {
                         self.yields_until = Some(Instant::now() + GIVE_WAY);
                         return End::Changed;
                     }
-                    clients.add(first, theirs.rank, (lines, writer), asking.clone());
+                    clients.add((first, since), theirs.rank, (lines, writer), asking.clone());
                     self.mark_used();
                 }
-                Some(ask) = asks.recv() => {
-                    match ask {
-                        ClientMessage::Taken(input) if concerns_others(&input) => {
-                            clients.taken(&input);
-                            if self.hand_on(input).await == End::Closed {
-                                return End::Closed;
-                            }
-                        }
-                        ClientMessage::Taken(_) => {}
-                        ClientMessage::Wake => poller.wake(),
-                        ClientMessage::Poll { by } => {
-                            clients.waiting.push((by, Instant::now()));
-                            poller.ask_anew();
-                        }
-                    }
-                }
+                Some(asked) = asks.recv() => match asked {
+                    ClientMessage::Wake => poller.wake(),
+                    asked => if self.send(OwnerEvent::Asked { server: self.server.clone(), asked }).await == End::Closed {
+                        return End::Closed;
+                    },
+                },
                 Some(event) = self.local_events.recv() => match event {
-                    LocalEvent::Input(input) => {
-                        clients.taken(&input);
-                        if self.comes_back(input).await == End::Closed {
-                            return End::Closed;
-                        }
+                    LocalEvent::Told(told) => {
+                        clients.tell_since(told.version(), &OwnerMessage::Told(told));
+                        self.has_clients.store(!clients.all.is_empty(), Ordering::Relaxed);
                     }
                     LocalEvent::Handled(notice) => clients.tell(&OwnerMessage::Handled(notice)),
-                    LocalEvent::Wake => poller.wake(),
+                    LocalEvent::Asked(_) => poller.wake(),
                 },
                 _ = beat.tick() => {
                     if !held.holds() {
@@ -153,29 +161,37 @@ impl WatchTask {
         }
     }
 
-    /// A checkpoint of the server from this process's fleet.
-    async fn checkpoint(&mut self) -> Option<Box<Checkpoint>> {
-        let (reply, checkpoint) = oneshot::channel();
-        self.events.send(OwnerEvent::Checkpoint { server: self.server.clone(), reply }).await.ok()?;
-        checkpoint.await.ok().map(Box::new)
+    /// What this process knows of the server. Nothing of it is lost if the process then ends.
+    async fn known(&mut self) -> Option<Box<Told>> {
+        let (reply, told) = oneshot::channel();
+        self.events.send(OwnerEvent::Share { server: self.server.clone(), reply }).await.ok()?;
+        tokio::time::timeout(GREETING, told).await.ok()?.ok()
+    }
+
+    /// Tells those who wait for it what is known.
+    async fn answer(&mut self, waiting: Vec<OwnedWriteHalf>) {
+        // They poll for themselves where they hear nothing.
+        let Some(told) = self.known().await else { return };
+        let Ok(line) = line(&OwnerMessage::Known { told, rank: self.settings.rank }) else { return };
+        for writer in waiting {
+            tokio::spawn(say(writer, Ok(Arc::clone(&line))));
+        }
     }
 }
 
-/// All clients, and the last reports sent to them.
+/// All clients.
 #[derive(Default)]
 struct Clients {
     all: Vec<Client>,
-    panes: LastPanes,
-    tasks: Option<TaskReport>,
-    /// The processes that wait for a poll, and when they asked for it.
-    waiting: Vec<(u32, Instant)>,
+    /// Those that wait for a poll, and when they asked for it.
+    waiting: Vec<(OwnedWriteHalf, Instant)>,
 }
 
 impl Clients {
-    /// Adds a client, whose first message is the checkpoint.
+    /// Adds a client, whose first message is all that is known.
     fn add(
         &mut self,
-        first: io::Result<Arc<[u8]>>,
+        (first, since): (io::Result<Arc<[u8]>>, u64),
         rank: Rank,
         (lines, writer): (Lines, OwnedWriteHalf),
         asking: mpsc::Sender<ClientMessage>,
@@ -183,63 +199,26 @@ impl Clients {
         let (sender, waiting) = mpsc::channel(WAITING);
         let reader = tokio::spawn(read(lines, asking));
         let writer = tokio::spawn(write(writer, waiting));
-        let client = Client { lines: sender, tasks: [reader, writer], rank };
+        let client = Client { lines: sender, tasks: [reader, writer], rank, since };
         match first.map(|first| client.lines.try_send(first)) {
-            Ok(Ok(())) => {
-                self.all.push(client);
-                // The next report is sent as a whole.
-                self.tasks = None;
-            }
+            Ok(Ok(())) => self.all.push(client),
             other => tracing::warn!(?other, "a client could not be told what is known"),
         }
     }
 
-    /// Passes on an input of a poll that began at `began`.
-    fn polled(&mut self, input: &Input, began: Instant) {
-        if self.all.is_empty() {
-            // Nothing is compared for nobody: the first client gets the next poll as a whole.
-            self.panes = LastPanes::default();
-            self.waiting.clear();
-            return;
-        }
-        match input {
-            Input::Server(report) => {
-                let delta = self.panes.delta(report);
-                self.tell(&delta);
-                // The server's report is the last of a poll, and a poll that leaves screens to the next one is none yet.
-                if !report.outcome.is_whole() {
-                    return;
-                }
-                for (by, _) in self.waiting.extract_if(.., |(_, asked)| *asked <= began).collect::<Vec<_>>() {
-                    self.tell(&OwnerMessage::Polled { by });
-                }
-            }
-            Input::Tasks(report) => {
-                let same = |last: &TaskReport| (&last.poll, &last.sessions) == (&report.poll, &report.sessions);
-                let is_new = !self.tasks.as_ref().is_some_and(same);
-                if is_new {
-                    self.tasks = Some(report.clone());
-                }
-                self.tell(&OwnerMessage::Tasks { at: report.at, report: is_new.then(|| Box::new(report.clone())) });
-            }
-            Input::Known { .. } | Input::KnownTasks { .. } => self.tell(&OwnerMessage::Taken(input.clone())),
-            input => self.taken(input),
-        }
-    }
-
-    /// Passes on an input that this or another process handled, if it concerns the others.
-    fn taken(&mut self, input: &Input) {
-        if concerns_others(input) {
-            self.tell(&OwnerMessage::Taken(input.clone()));
-        }
-    }
-
     fn tell(&mut self, message: &OwnerMessage) {
+        self.tell_since(u64::MAX, message);
+    }
+
+    /// Tells those of whom not all of this version was told before.
+    fn tell_since(&mut self, version: u64, message: &OwnerMessage) {
         if self.all.is_empty() {
             return;
         }
         match line(message) {
-            Ok(line) => self.all.retain(|client| client.lines.try_send(Arc::clone(&line)).is_ok()),
+            Ok(line) => {
+                self.all.retain(|client| client.since >= version || client.lines.try_send(Arc::clone(&line)).is_ok())
+            }
             Err(error) => tracing::warn!(%error, "clients could not be told"),
         }
     }
@@ -259,7 +238,7 @@ async fn greet(stream: UnixStream, joining: mpsc::Sender<Newcomer>) {
 fn refusal(own: &Hello, theirs: &Hello) -> Option<String> {
     if theirs.protocol != PROTOCOL || theirs.version != own.version {
         Some(format!("it is fleetwatch {}", own.version))
-    } else if (&theirs.server, theirs.rules) != (&own.server, own.rules) {
+    } else if theirs.server != own.server || (theirs.rules != own.rules && !theirs.acts()) {
         Some("its configuration or its profiles differ".to_owned())
     } else {
         None

@@ -1,6 +1,5 @@
 //! The messages between owner and clients: one JSON line each.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
@@ -9,17 +8,15 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::net::unix::OwnedReadHalf;
 
-use crate::fleet::{
-    Capture, Checkpoint, Input, PaneReport, PollResult, Replaced, ServerId, ServerLoad, ServerReport, TaskReport,
-    TerminalKey,
-};
+use crate::fleet::{ServerId, TerminalKey, Told};
+use crate::ids::WindowId;
 use crate::notify::NoticeId;
 use crate::operation::Operation;
-use crate::time::{Span, Timestamp};
+use crate::time::Span;
 
 /// Increase it whenever the meaning of a message changes.
-pub(super) const PROTOCOL: u32 = 15;
-/// The longest line, in bytes: a checkpoint of thousands of terminals is shorter.
+pub(super) const PROTOCOL: u32 = 16;
+/// The longest line, in bytes: what is known of thousands of terminals is shorter.
 const LONGEST: u64 = 256 << 20;
 
 /// The first message of a client.
@@ -33,7 +30,7 @@ pub(super) struct Hello {
     /// The purpose of the client; another version may omit it.
     #[serde(default)]
     pub rank: Rank,
-    /// What the owner is to do, for a process that is no client.
+    /// What the owner is to do once, for a process that is no client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Box<Asked>>,
 }
@@ -41,6 +38,11 @@ pub(super) struct Hello {
 impl Hello {
     pub(super) fn new(server: ServerId, rules: u64, rank: Rank) -> Self {
         Self { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), server, rules, rank, asked: None }
+    }
+
+    /// Whether its process asks for an operation, which says all that is to be done, by whichever rules.
+    pub(super) fn acts(&self) -> bool {
+        self.asked.as_deref().is_some_and(|asked| matches!(asked, Asked::Act(_)))
     }
 
     /// Whether its process should own the server instead of another one: a later release of fleetwatch, or the same release
@@ -54,32 +56,35 @@ impl Hello {
     }
 }
 
+/// What another process asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Asked {
+    /// What is known of the server; if `fresh`, after a poll that begins now.
+    Known {
+        fresh: bool,
+    },
+    Act(Order),
+}
+
 /// An operation that another process asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct Order {
     pub operation: Operation,
     /// How long its effect is waited for.
     pub reaction: Span,
 }
 
 /// A later message of a client.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum ClientMessage {
-    /// Something was sent: poll at once.
+pub enum ClientMessage {
+    /// Something was done: poll at once.
     Wake,
-    /// Poll once more, and report when all inputs of a poll that began after this request have been sent.
-    Poll {
-        /// The process that asks, by its id.
-        by: u32,
-    },
-    /// An input that its process handled, if it [concerns the others](concerns_others).
-    Taken(Input),
-}
-
-/// Whether an input from one process is for the fleets of the others as well.
-pub(super) fn concerns_others(input: &Input) -> bool {
-    matches!(input, Input::Seen { .. } | Input::TaskKilled { .. } | Input::Submitted { .. })
+    /// The operator has seen a terminal.
+    Seen { key: TerminalKey },
+    /// The operator kills a task; `reason` says so to people.
+    TaskKilled { window: WindowId, reason: String },
 }
 
 /// A message of the owner.
@@ -88,95 +93,14 @@ pub(super) fn concerns_others(input: &Input) -> bool {
 pub(super) enum OwnerMessage {
     /// The owner refuses the client; the reason is for people.
     Refused { why: String },
-    /// The first message to each client: everything that is known, and the panes that later messages are relative to.
-    Checkpoint {
-        checkpoint: Box<Checkpoint>,
-        panes: Vec<PaneReport>,
-        /// The purpose of the owner's process.
-        rank: Rank,
-    },
-    /// A poll, relative to the one before.
-    Report { at: Timestamp, load: ServerLoad, outcome: Delta },
-    /// The tasks of the same poll; `None` if they are as in the poll before.
-    Tasks { at: Timestamp, report: Option<Box<TaskReport>> },
-    /// A poll that this process asked for has been sent completely.
-    Polled { by: u32 },
-    /// An input from the history, or from any process.
-    Taken(Input),
+    /// The first message to each client: all that is known, and the purpose of the owner's process.
+    Known { told: Box<Told>, rank: Rank },
+    /// What has changed since.
+    Told(Box<Told>),
     /// A notice went out, or nobody wants it.
     Handled(NoticeId),
     /// The owner runs and has nothing to report.
     Alive,
-}
-
-/// The changes since the poll before.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Delta {
-    Listed {
-        changed: Vec<PaneReport>,
-        gone: Vec<TerminalKey>,
-        #[serde(default)]
-        replaced: Replaced,
-    },
-    /// No pane could be listed.
-    Other(PollResult),
-}
-
-/// The panes of the last poll, which the next one is compared with.
-#[derive(Debug, Default)]
-pub(super) struct LastPanes(BTreeMap<TerminalKey, PaneReport>);
-
-impl LastPanes {
-    pub(super) fn new(panes: Vec<PaneReport>) -> Self {
-        Self(panes.into_iter().map(|pane| (pane.key.clone(), pane)).collect())
-    }
-
-    pub(super) fn all(&self) -> Vec<PaneReport> {
-        self.0.values().cloned().collect()
-    }
-
-    /// The changes in a report, which becomes the last one.
-    pub(super) fn delta(&mut self, report: &ServerReport) -> OwnerMessage {
-        let outcome = match &report.outcome {
-            PollResult::Listed(panes) => {
-                let mut before = std::mem::take(&mut self.0);
-                let mut changed = Vec::new();
-                for pane in panes {
-                    let unchanged = PaneReport { capture: Capture::Unchanged, ..pane.clone() };
-                    let is_same = before.remove(&pane.key).is_some_and(|before| before == unchanged);
-                    if !is_same || pane.capture != Capture::Unchanged {
-                        changed.push(pane.clone());
-                    }
-                    self.0.insert(pane.key.clone(), unchanged);
-                }
-                Delta::Listed { changed, gone: before.into_keys().collect(), replaced: report.replaced.clone() }
-            }
-            other => Delta::Other(other.clone()),
-        };
-        OwnerMessage::Report { at: report.at, load: report.load, outcome }
-    }
-
-    /// Restores the report behind a delta.
-    pub(super) fn report(&mut self, server: &ServerId, at: Timestamp, load: ServerLoad, delta: Delta) -> ServerReport {
-        let (replaced, outcome) = match delta {
-            Delta::Listed { changed, gone, replaced } => {
-                gone.iter().for_each(|key| drop(self.0.remove(key)));
-                let mut captures = BTreeMap::new();
-                for mut pane in changed {
-                    captures.insert(pane.key.clone(), std::mem::replace(&mut pane.capture, Capture::Unchanged));
-                    self.0.insert(pane.key.clone(), pane);
-                }
-                let whole = |pane: &PaneReport| {
-                    let capture = captures.remove(&pane.key).unwrap_or(Capture::Unchanged);
-                    PaneReport { capture, ..pane.clone() }
-                };
-                (replaced, PollResult::Listed(self.0.values().map(whole).collect()))
-            }
-            Delta::Other(outcome) => (Replaced::default(), outcome),
-        };
-        ServerReport { server: server.clone(), at, load, replaced, outcome }
-    }
 }
 
 /// A message as a line.
@@ -226,6 +150,17 @@ impl Lines {
     }
 }
 
+/// The role of this process for a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It polls because there is no owner that it can follow.
+    Alone,
+    /// It polls and tells its clients.
+    Owner,
+    /// It is told by the owner.
+    Client,
+}
+
 /// The purpose of a process. Of those that may own a server, the one with the highest rank does: a dashboard knows what its
 /// operator sees and mutes, and only a process with a terminal can ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -269,54 +204,5 @@ mod tests {
         let dashboard = (1, "0.9.3", Rank::Dashboard);
         assert!(outranks(dashboard, old) && !outranks(old, dashboard) && !outranks(dashboard, new));
         assert!(!outranks((3, "1.0.0", Rank::Reader), old), "it does not stay");
-    }
-
-    #[test]
-    fn a_poll_comes_back_from_what_is_new_in_it() {
-        use crate::fleet::PaneId;
-        use crate::profile::Program;
-        use crate::screen::{PaneFacts, Screen};
-        let server = ServerId::default();
-        let pane = |pane, title: &str, capture| PaneReport {
-            key: TerminalKey { server: server.clone(), pane: PaneId(pane), pid: 7, instance: Default::default() },
-            place: Arc::default(),
-            cwd: None,
-            facts: PaneFacts { title: title.to_owned(), ..PaneFacts::default() },
-            program: Program::Other { command: "sh".to_owned() },
-            capture,
-            declared: None,
-            record: None,
-            git: None,
-            agent_process: None,
-            printed_until: None,
-        };
-        let fresh = || Capture::Fresh(Arc::new(Screen::from_text("one\ntwo", 20)));
-        let polls = [
-            vec![pane(1, "a", fresh()), pane(2, "b", fresh())],
-            vec![pane(1, "a", Capture::Unchanged), pane(2, "b", fresh())],
-            vec![pane(1, "a", Capture::Unchanged), pane(2, "c", Capture::Unchanged)],
-            vec![pane(1, "a", Capture::Unchanged), pane(3, "", fresh())],
-            vec![],
-        ];
-        let (mut owner, mut client) = (LastPanes::default(), LastPanes::default());
-        let mut counts = Vec::new();
-        for panes in polls {
-            let at = Timestamp::from_millis(1);
-            let load = ServerLoad::default();
-            let replaced = Replaced { is_server: panes.is_empty(), panes: [PaneId(panes.len() as u32)].into() };
-            let outcome = PollResult::Listed(panes.clone());
-            let report = ServerReport { server: server.clone(), at, load, replaced: replaced.clone(), outcome };
-            let message = line(&owner.delta(&report)).unwrap();
-            let OwnerMessage::Report { at, load, outcome } = serde_json::from_slice(&message).unwrap() else {
-                panic!("no poll")
-            };
-            let Delta::Listed { changed, gone, .. } = &outcome else { panic!("no list") };
-            counts.push((changed.len(), gone.len()));
-            let back = client.report(&server, at, load, outcome);
-            assert_eq!(back.replaced, replaced);
-            let PollResult::Listed(back) = back.outcome else { panic!("no list") };
-            assert_eq!(back, panes);
-        }
-        assert_eq!(counts, [(2, 0), (1, 0), (1, 0), (1, 1), (0, 2)]);
     }
 }

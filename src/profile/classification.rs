@@ -12,7 +12,7 @@ use crate::state::{AssessedAvailability, Assessment, Evidence, FactName, FactVal
 use crate::time::Span;
 
 /// How a turn ended, as the screen's latest turn says it (SPEC §4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EndMark {
     /// A row that the agent draws when a turn has ended well.
     Completed,
@@ -21,7 +21,7 @@ pub enum EndMark {
 }
 
 /// Work that the screen shows going on.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Activity {
     /// A hash of the rows that show it; it changes when a counter ticks or a spinner turns.
     pub fingerprint: u64,
@@ -36,12 +36,11 @@ pub struct Activity {
     /// Whether the prompt would take a submission if this work were not shown.
     pub prompt_idle: bool,
     /// How long the turn has lasted, if a status row counts that.
-    #[serde(default)]
     pub elapsed: Option<Span>,
 }
 
 /// The end of the latest turn, as shown below the last submitted prompt.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnEnd {
     pub mark: EndMark,
     /// The row that says it.
@@ -49,7 +48,7 @@ pub struct TurnEnd {
 }
 
 /// The rows from the last submitted prompt to the live edge, reduced to what matters over time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TurnRegion {
     /// A hash of the last submitted prompt's row; `None` when no submitted prompt is visible.
     pub prompt: Option<u64>,
@@ -119,7 +118,7 @@ impl Classification {
 }
 
 /// The visible letters and digits of the live prompt, split where the agent shows a paste collapsed.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Composed(Vec<String>);
 
 impl Composed {
@@ -161,7 +160,7 @@ impl Composed {
 
 /// The letters and digits of a submitted prompt's rows: the first one, and those right below it. The screen does not
 /// show where among them an answer begins.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submitted(Arc<[String]>);
 
 /// Letters that a row must share with a text to continue it: an answer seldom begins with the same.
@@ -241,7 +240,7 @@ pub(crate) fn drawn_letters(text: &str) -> String {
 }
 
 /// The profile's reading of one snapshot, a pure function of it.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Classification {
     /// The phase that this screen by itself supports.
     pub phase: Phase,

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
 use crate::history::Settings as HistorySettings;
-use crate::owner::Actor;
+use crate::owner::{Actor, Roles};
 use crate::profile::ProfileSet;
 use crate::sender::Sender;
 use crate::time::Span;
@@ -34,7 +34,7 @@ impl Bench {
         let profiles = Arc::new(ProfileSet::builtin());
         let settings = Settings::new(&crate::config::Config::default(), Arc::clone(&profiles));
         let off = History::start(&HistorySettings { enabled: false, ..HistorySettings::default() });
-        let actor = Actor::new(Sender::new(profiles, tmux::Settings::default(), off, None), None, 0);
+        let actor = Actor::new(Sender::new(profiles, tmux::Settings::default(), off, None), None, Roles::default());
         let mut engine = Engine::start(settings, &[]).unwrap();
         let (inquiries, mut asked) = mpsc::channel::<Inquiry>(INQUIRIES);
         tokio::spawn(async move {

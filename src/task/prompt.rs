@@ -239,7 +239,7 @@ const FULL_SCREEN: Span = Span::from_secs(2);
 pub const SETTLED: Span = FULL_SCREEN;
 
 /// What is remembered of a pane from poll to poll.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct PromptDetector {
     preview: Option<Preview>,
     /// What ran then, and the question that both showed: only new rows are searched for one.

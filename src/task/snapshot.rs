@@ -19,19 +19,18 @@ const PREVIEW_LINES: usize = 20;
 pub(super) const GONE: &str = "no_server";
 
 /// One poll of the task windows of a server.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskPoll {
     /// The declared task sessions that exist, and sessions with single task windows.
     pub sessions: Vec<SessionSnapshot>,
     /// Other windows of the server: a task that is among them was moved, or has become an agent.
     pub elsewhere: BTreeSet<WindowId>,
     /// Task windows whose programs have just ended, and how is not known yet: what is known of them stays.
-    #[serde(default)]
     pub awaited: BTreeSet<WindowId>,
 }
 
 /// A session with its task windows.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionSnapshot {
     pub id: SessionId,
     pub name: String,
@@ -39,7 +38,7 @@ pub struct SessionSnapshot {
 }
 
 /// One task window (SPEC §9).
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskSnapshot {
     pub window: WindowId,
     pub name: String,
@@ -50,7 +49,6 @@ pub struct TaskSnapshot {
     /// `None` if the pane exists but its state could not be read.
     pub pane: Option<PaneState>,
     /// When the program of a dead pane ended, to the second, if tmux reports it.
-    #[serde(default)]
     pub ended_at: Option<Timestamp>,
     /// Whether a bell rang since somebody last looked at the window in tmux.
     pub bell: bool,
@@ -228,7 +226,7 @@ impl TaskFields {
 }
 
 /// What the history knows of a task.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub struct TaskHistory {
     pub key: TerminalKey,
     /// Its public fields after its last record.

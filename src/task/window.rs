@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use super::event::{Happening, TaskEvent, rang};
 use super::prompt::PromptDetector;
-use super::snapshot::{GONE, PaneState, Preview, Registration, TaskDisplay, TaskFields, TaskSnapshot};
+use super::snapshot::{GONE, PaneState, Preview, Registration, TaskDisplay, TaskFields, TaskHistory, TaskSnapshot};
 use crate::ids::{NamedPlace, PaneLocation, SessionId, TerminalKey, WindowId, is_id};
 use crate::state::{Note, Problem, Since, TaskStatus};
 use crate::status::Status;
 use crate::time::Timestamp;
 
 /// One task as it was last seen.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Task {
     /// The task's unique name in the fleet.
     pub id: String,
@@ -63,7 +63,7 @@ pub struct Task {
 }
 
 /// Why a task cannot be polled, and its status when it could.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Unreachable {
     problem: Problem,
     status: TaskStatus,
@@ -446,6 +446,11 @@ impl Task {
             preview: self.preview(),
             state: Box::new(self.fields()),
         }
+    }
+
+    /// What is known of it, for a process that watches it from now on.
+    pub fn as_known(&self) -> TaskHistory {
+        TaskHistory { key: self.key.clone(), fields: self.fields(), killed: None }
     }
 
     /// Where its window stands.

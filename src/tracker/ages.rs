@@ -5,7 +5,7 @@ use crate::state::{Attention, Availability, Phase, Since, State, UiContext};
 use crate::time::Timestamp;
 
 /// What an age is counted from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Doing {
     availability: Availability,
     phase: Phase,
@@ -15,7 +15,7 @@ struct Doing {
 }
 
 /// Since when each thing is as it is.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) struct Ages {
     pub(super) phase: Since,
     doing: (Doing, Since),
@@ -26,7 +26,6 @@ pub(super) struct Ages {
     /// The dialog that is shown, or hidden by an unreadable screen, and when it was first seen.
     dialog: Option<(DialogName, Since)>,
     /// What was so before nothing could be read any more.
-    #[serde(default)]
     before_error: Option<(Doing, Since)>,
 }
 

@@ -15,7 +15,7 @@ words! {
 }
 
 /// What is compared: an assessment, and a hash of the normalized text that it was made from.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assessed {
     pub assessment: Assessment,
     pub normalized_text: u64,

@@ -9,7 +9,7 @@ use crate::state::{
 use crate::time::Timestamp;
 
 /// Readiness and completion as they follow from the published state and the turn.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) struct Lifecycle {
     pub(super) readiness: Readiness,
     pub(super) completion: Completion,

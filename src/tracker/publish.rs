@@ -17,7 +17,7 @@ use crate::state::{
 pub(super) type DialogName = u64;
 
 /// The part of the public state that transitions and the signature speak of.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Published {
     pub diagnostics: Diagnostics,
     pub surface: Surface,
@@ -25,7 +25,6 @@ pub(super) struct Published {
     pub background_work: Tri,
     pub last_turn: LastTurn,
     /// How far the latest turn is.
-    #[serde(default = "no_turn")]
     pub completion: Completion,
     pub assessment: Assessment,
     pub evidence: Arc<[Evidence]>,

@@ -1,7 +1,7 @@
 //! The windows of time that run in a tracker, by name: since when, until when, and what happens then (SPEC §7). Most run
 //! only in the time that polls cover, because unwatched terminals may have changed meanwhile.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::state::words;
 use crate::time::{Span, Timestamp};
@@ -84,6 +84,21 @@ pub struct Timer {
     pub then: &'static str,
 }
 
+/// A timer without what follows from its name.
+#[derive(Deserialize)]
+struct NamedTimer {
+    name: TimerName,
+    since: Timestamp,
+    until: Timestamp,
+}
+
+impl<'de> Deserialize<'de> for Timer {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let NamedTimer { name, since, until } = NamedTimer::deserialize(deserializer)?;
+        Ok(Self { name, since, until, then: name.then() })
+    }
+}
+
 impl Timer {
     pub(super) fn new(name: TimerName, since: Timestamp, window: Span) -> Self {
         Self { name, since, until: since + window, then: name.then() }
@@ -107,7 +122,7 @@ const UNUSUAL: u64 = 2;
 const HOLDS: Span = Span::from_millis(750);
 
 /// Since when a terminal has been polled without a gap.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Coverage {
     /// The first poll after the last gap.
     from: Timestamp,
@@ -189,7 +204,7 @@ impl Coverage {
 }
 
 /// The windows and limits of the tracker; the defaults are SPEC §7's.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// How long the end of a turn must stand still before it is a success.
     pub settle: Span,

@@ -40,7 +40,7 @@ fn word_of(result: TurnResult) -> String {
 }
 
 /// What is known of a record.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default)]
 struct RecordedState {
     turn: Option<RecordedTurn>,
     /// A result that is still to be published.
@@ -61,7 +61,7 @@ impl RecordedState {
 }
 
 /// The turns of one terminal.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) struct TurnTracker {
     settings: Settings,
     /// The time that polls cover.
@@ -83,7 +83,6 @@ pub(super) struct TurnTracker {
     /// (servers that it starts) is no turn, and its greeting no answer.
     greets: bool,
     /// The last draft that was seen in the prompt since another prompt came into view.
-    #[serde(default)]
     drafted: Option<Arc<str>>,
     /// When the answer last grew, and the longest pause between two growths of this turn.
     growth: Option<(Timestamp, Span)>,

@@ -22,12 +22,12 @@ mod pure {
 
 /// Tests that read all recordings, and some of them a thousand times over.
 mod recorded {
-    mod checkpoints;
     mod facts;
     mod mutations;
     mod recordings;
     mod scores;
     mod scores_live;
+    mod told;
     mod whats;
     mod wrapped;
 }

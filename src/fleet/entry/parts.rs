@@ -2,9 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent_record::RecordedTurn;
+use crate::fleet::view::Terminal;
 use crate::profile::{Selected, Selection};
 use crate::state::{Anomaly, State, TurnResult};
 use crate::time::{Span, Timestamp};
+use crate::tracker::Timer;
 
 /// How long one is shown after its pane is gone of which the operator may not know yet how its work ended.
 pub(in crate::fleet) const KEEP_UNSEEN: Span = Span::from_secs(600);
@@ -13,7 +16,7 @@ const AFTER_STOP: Span = Span::from_secs(60);
 
 /// The end of a pane.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Departure {
+pub(in crate::fleet) struct Departure {
     pub at: Timestamp,
     /// Whether the operator had not seen then how its last turn ended.
     pub unseen: bool,
@@ -39,7 +42,7 @@ impl Departure {
 
 /// The agent that runs in the terminal, or that ran there last.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Agent {
+pub(in crate::fleet) struct Agent {
     pub tool: String,
     /// The version from the configuration or from the executable's package.
     pub given_version: Option<String>,
@@ -63,4 +66,30 @@ impl Agent {
         let configured = is_configured.then_some(Anomaly::PresetOverrideUsed);
         configured.into_iter().chain(is_unrecorded.then_some(Anomaly::UnknownVersionFloorUsed))
     }
+}
+
+/// What is told of a terminal.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::fleet) struct ToldTerminal {
+    /// Its screen is left out if it was told before, and so are transitions.
+    pub terminal: Terminal,
+    pub agent: Option<Agent>,
+    pub gone: Option<Departure>,
+    pub is_unread: bool,
+    pub beside: Beside,
+}
+
+/// What else is shown of a terminal that has its tracker in another process.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::fleet) struct Beside {
+    pub record: Option<RecordedTurn>,
+    pub timers: Vec<Timer>,
+}
+
+/// What of a terminal has not been told yet, beside its state.
+#[derive(Debug, Default)]
+pub(in crate::fleet) struct UntoldTerminal {
+    /// How many of the last transitions.
+    pub transitions: usize,
+    pub has_new_screen: bool,
 }

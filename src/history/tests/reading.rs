@@ -2,15 +2,13 @@
 
 use super::outbox::queue;
 use super::*;
-use crate::dialog::Dialog;
 use crate::fleet::{Input, TaskReport};
-use crate::history::feeds::{Entries, Feed, FeedCursor, Feeds, IntentChanges, OthersSubmissions};
+use crate::history::feeds::{Entries, Feed, FeedCursor, Feeds, IntentChanges};
 use crate::ids::{SessionId, WindowId};
-use crate::operation::{Act, Asked, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
+use crate::operation::{Act, Operation, Outcome, Producer, Recipient, When};
 use crate::profile::ProfileSet;
 use crate::record::question::{Answer, HistoryAnswer, HistoryQuestion, QuestionKind, StoredScreen};
 use crate::screen::PaneFacts;
-use crate::status::Hindrance;
 use crate::task::{PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskPoll, TaskSnapshot};
 use std::cell::Cell;
 
@@ -46,92 +44,16 @@ fn an_input_is_written_before_it_is_sent_and_its_outcome_after() {
     assert!(runtime.block_on(history.written(Duration::from_secs(10))));
     let mut reader = Reader::open(&path).unwrap();
     assert_eq!(sent(&mut reader), [("do it".to_owned(), None)]);
-    assert_eq!(reader.submissions_after(0).unwrap(), []);
 
-    ticket.delivered(at(1));
     ticket.ended(Outcome::Accepted(None), at(2));
     assert!(runtime.block_on(history.written(Duration::from_secs(10))));
     assert_eq!(sent(&mut reader), [("do it".to_owned(), Some("accepted".to_owned()))]);
-    let submissions = reader.submissions_after(0).unwrap();
-    assert_eq!((submissions.len(), &submissions[0].key, submissions[0].at), (1, &terminal(1), at(1)));
-    assert_eq!(reader.submissions_after(submissions[0].number).unwrap(), []);
-    assert_eq!(reader.newest("submissions").unwrap(), submissions[0].number);
     let line = document::of_record(&reader.records(&RecordFilter::default()).unwrap()[0]);
     let expected = serde_json::json!({
         "at": at(0), "kind": "input", "terminal": "t1", "state": null, "sender": "command line", "input": "prompt",
         "outcome": "accepted", "detail": null, "ended_at": at(2), "text": "do it", "id": 1, "sentence": "you prompted t1: do it",
     });
     assert_eq!(line, expected);
-}
-
-#[test]
-fn what_was_never_delivered_is_no_submission() {
-    let (_directory, path) = place();
-    let history = running(&path);
-    history.begin_input(&prompt(1, 0, "no")).ended(Refusal::Hindrance(Hindrance::Working).into(), at(1));
-    drop(history);
-    let mut reader = Reader::open(&path).unwrap();
-    assert_eq!(sent(&mut reader), [("no".to_owned(), Some("refused".to_owned()))]);
-    assert_eq!(reader.submissions_after(0).unwrap(), []);
-}
-
-#[test]
-fn another_process_learns_within_a_tick_what_was_sent_and_not_what_it_sent_itself() {
-    let (_directory, path) = place();
-    let (ours, theirs) = (running(&path), running(&path));
-    wait_until("the file is there", || ours.health().condition == WriterState::Good);
-    let mut received = ours.submissions();
-    // The thread that listens may begin late, and what was sent before it did is old.
-    let listens = Instant::now();
-    while received.try_recv().is_err() {
-        assert!(listens.elapsed() < Duration::from_secs(20), "nobody listens");
-        theirs.begin_input(&prompt(9, 0, "is anybody there")).delivered(at(0));
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    ours.begin_input(&prompt(1, 0, "ours")).delivered(at(0));
-    let begun = Instant::now();
-    theirs.begin_input(&prompt(2, 0, "theirs")).delivered(at(0));
-    let dialog = Arc::new(Dialog::read(&Screen::from_text("Run it?\n❯ 1. Yes\n  2. No", 80), 0..3));
-    let act = Act::Answer {
-        dialog,
-        asked: Asked { excerpt: "Run it?".to_owned(), about: "it".to_owned() },
-        reply: Reply::Option(0),
-    };
-    theirs.begin_input(&operation(3, 0, Producer::CommandLine, act)).delivered(at(1));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let mut next = || {
-        let limit = Duration::from_secs(10);
-        loop {
-            let next = runtime.block_on(async { tokio::time::timeout(limit, received.recv()).await }).unwrap().unwrap();
-            if next.key != terminal(9) {
-                return next;
-            }
-        }
-    };
-    let (first, second) = (next(), next());
-    // The reads are 150 ms apart; the rest is for a busy machine.
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
-    assert_eq!((first.key.clone(), first.sent.what()), (terminal(2), What::Prompt));
-    assert_eq!((second.key.clone(), second.sent.what()), (terminal(3), What::Answer));
-}
-
-#[test]
-fn what_was_sent_before_is_old() {
-    let (_directory, path) = place();
-    let theirs = running(&path);
-    theirs.begin_input(&prompt(1, 0, "old")).delivered(at(0));
-    wait_until("it is written", || {
-        path.exists() && Reader::open(&path).is_ok_and(|r| r.newest("submissions") == Ok(1))
-    });
-    let ours = running(&path);
-    let mut received = ours.submissions();
-    // Let the follower find its beginning before the next one comes.
-    std::thread::sleep(Duration::from_millis(400));
-    theirs.begin_input(&prompt(2, 1, "new")).delivered(at(1));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let limit = Duration::from_secs(10);
-    let first = runtime.block_on(async { tokio::time::timeout(limit, received.recv()).await }).unwrap().unwrap();
-    assert_eq!(first.key, terminal(2));
 }
 
 #[test]
@@ -232,27 +154,6 @@ fn read_in_vain<F: Feed>(path: &Path, cursor: &mut FollowedFeed<F>) {
     assert!(found.is_empty() && pause.is_none(), "a lock is soon gone");
 }
 
-fn submit(path: &Path, owner: &str, uid: &str, pane: u32) {
-    let begun = WriterMessage::InputBegun { uid: uid.to_owned(), operation: prompt(pane, 0, "hello") };
-    let delivered = WriterMessage::InputDelivered { uid: uid.to_owned(), at: at(0) };
-    store(path, owner, at(0)).write(&[begun, delivered], at(0)).unwrap();
-}
-
-#[test]
-fn submissions_that_were_locked_at_the_first_poll_are_read_at_the_next() {
-    let (_directory, path) = place();
-    let mut cursor =
-        FollowedFeed::new(path.clone(), Troubled::new(OthersSubmissions { owner: Owner::named("ours") }, 1, locked));
-    submit(&path, "ours", "a", 1);
-    submit(&path, "theirs", "b", 2);
-    read_in_vain(&path, &mut cursor);
-    let panes = |(found, _): (Vec<Submission>, _)| found.iter().map(|one| one.key.pane.0).collect::<Vec<u32>>();
-    assert_eq!(panes(cursor.poll()), [2]);
-    assert!(panes(cursor.poll()).is_empty());
-    submit(&path, "theirs", "c", 3);
-    assert_eq!(panes(cursor.poll()), [3]);
-}
-
 #[test]
 fn intents_that_were_locked_at_the_first_poll_are_read_at_the_next_and_still_old() {
     let (_directory, path) = place();
@@ -268,13 +169,14 @@ fn intents_that_were_locked_at_the_first_poll_are_read_at_the_next_and_still_old
 #[test]
 fn in_a_file_that_takes_the_place_of_another_everything_is_new() {
     let (_directory, path) = place();
-    submit(&path, "theirs", "a", 1);
-    let mut cursor = FollowedFeed::new(path.clone(), OthersSubmissions { owner: Owner::named("ours") });
-    assert_eq!(cursor.poll().0, []);
+    queue_for(&path, "lead");
+    let mut cursor = FollowedFeed::new(path.clone(), IntentChanges);
+    assert_eq!(intents_read(&mut cursor), [("lead".to_owned(), true)]);
     std::fs::rename(&path, path.with_extension("old")).unwrap();
-    assert_eq!(cursor.poll(), (Vec::new(), Some(Duration::from_secs(1))));
-    submit(&path, "theirs", "b", 2);
-    assert_eq!(cursor.poll().0.iter().map(|one| one.key.pane.0).collect::<Vec<_>>(), [2]);
+    let (found, pause) = cursor.poll();
+    assert_eq!((found.len(), pause), (0, Some(Duration::from_secs(1))));
+    queue_for(&path, "docs");
+    assert_eq!(intents_read(&mut cursor), [("docs".to_owned(), false)]);
 }
 
 fn queue_for(path: &Path, target: &str) {
@@ -359,8 +261,7 @@ fn a_prompt_that_was_sent_just_now_is_told_behind_what_was_known() {
     let known = transition(1, (now.as_millis() - at(0).as_millis()) / 1000 - 60, Phase::Ready, "api");
     history.record(Record::Transition(known));
     let sent = Operation { at: now, ..(*prompt(1, 0, "tidy up")).clone() };
-    let ticket = history.begin_input(&Arc::new(sent));
-    ticket.delivered(now);
+    history.begin_input(&Arc::new(sent));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     assert!(runtime.block_on(history.written(Duration::from_secs(10))));
     let report =

@@ -474,7 +474,7 @@ fn a_history_that_is_switched_off_takes_everything_and_keeps_nothing() {
     let settings = Settings { enabled: false, path: Some(path.clone()), ..Settings::default() };
     let history = History::start(&settings);
     fill(&history, 0..3);
-    history.begin_input(&super::reading::prompt(1, 0, "x")).delivered(at(0));
+    history.begin_input(&super::reading::prompt(1, 0, "x"));
     assert_eq!((history.health().condition, history.health().lost), (WriterState::Off, 0));
     assert_eq!(history.health().warning(), None);
     drop(history);

@@ -7,7 +7,7 @@ use crate::state::{Phase, TurnResult, UiContext};
 use crate::time::Timestamp;
 
 /// What matters of the last readable screen.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) struct LastScreen {
     pub(super) phase: Phase,
     pub(super) in_dialog: bool,
@@ -16,9 +16,7 @@ pub(super) struct LastScreen {
     pub(super) region: TurnRegion,
     pub(super) edge: Arc<[u64]>,
     pub(super) transcript_rows: usize,
-    #[serde(default)]
     pub(super) said_rows: usize,
-    #[serde(default)]
     pub(super) prompt_rows: Option<usize>,
     /// Since when all of this is as it is.
     pub(super) since: Timestamp,
@@ -57,7 +55,7 @@ impl LastScreen {
 }
 
 /// The work that the screen shows.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) struct ShownWork {
     pub(super) activity: Activity,
     /// Since when it looks as it does.
@@ -66,7 +64,7 @@ pub(super) struct ShownWork {
 }
 
 /// What is thought of work as long as it looks the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Belief {
     Believed,
     /// The agent repaints it while it works, and has not for a long time.

@@ -10,14 +10,14 @@ use crate::time::{Span, Timestamp};
 use crate::tracker::publish::LossReason;
 
 /// Where the turn is.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) enum TurnState {
     AtRest(Rest),
     InFlight(Box<Flight>),
 }
 
 /// No turn is in flight.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Rest {
     /// No turn is known, or the latest one ended without a result.
     Idle,
@@ -37,7 +37,7 @@ pub(super) enum Rest {
 }
 
 /// A turn that has begun and not ended.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub(in crate::tracker) struct Flight {
     pub(super) stage: TurnStage,
     pub(super) source: TurnSource,
@@ -50,10 +50,8 @@ pub(in crate::tracker) struct Flight {
     pub(super) baseline_is_invalid: bool,
     /// The submitted prompt, once it was seen during the turn, and what stood on the screen with it last.
     pub(super) prompt: Option<Arc<str>>,
-    #[serde(default)]
     pub(super) own: Option<LastScreen>,
     /// What the screen showed when it was known from before this tracker began.
-    #[serde(default)]
     pub(super) found_on: Option<LastScreen>,
     /// Whether it is known from before this tracker began, and no work was seen since: it may have ended before.
     pub(super) is_resumed: bool,
@@ -68,7 +66,7 @@ pub(in crate::tracker) struct Flight {
 }
 
 /// How long a turn has waited for the operator.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Waits {
     /// In waits that are over; `None` once nobody has seen when one began or ended.
     over: Option<Span>,
@@ -77,7 +75,7 @@ pub(super) struct Waits {
 }
 
 /// The stage of a turn in flight.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) enum TurnStage {
     /// Its prompt was submitted; it has waited for a reaction since that time.
     Awaited { since: Timestamp, taken: TakenAs },
@@ -88,7 +86,7 @@ pub(super) enum TurnStage {
 }
 
 /// Evidence on whether work soon after a success belongs to the same turn.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Retractable {
     /// The result before the success; that success itself, once it was taken back.
     other: LastTurn,
@@ -98,7 +96,7 @@ pub(super) struct Retractable {
 }
 
 /// Work came back soon after a success: was it the same turn?
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) enum Retraction {
     /// The operator has typed since, so it may be a new turn whose prompt is not drawn yet.
     Undecided(Retractable),
@@ -158,7 +156,7 @@ pub(super) enum TurnEvent<'a> {
 }
 
 /// The hold that an explicit input has on its turn.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) struct Anchor {
     pub(super) armed_at: Timestamp,
     /// When and why it was lost.
@@ -166,7 +164,7 @@ pub(super) struct Anchor {
 }
 
 /// The turn and what has come of it so far.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) struct TurnMachine {
     pub(super) state: TurnState,
     /// How the last turn ended.

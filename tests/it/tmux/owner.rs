@@ -1,15 +1,16 @@
 //! One process polls a server, the others follow it, and one of them goes on when it ends (SPEC §15).
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
+use super::serve::Server;
 use crate::support::copy_shell;
 use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal, wait_until};
-use fleetwatch::history::Reader;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -436,8 +437,10 @@ fn a_command_waits_for_no_owner_that_is_stopped() {
 /// The process that put something into a terminal last, by its id.
 fn last_actor(cage: &Cage) -> u32 {
     let path = cage.home.path().join("state/fleetwatch/history.db");
-    let submissions = Reader::open(&path).unwrap().submissions_after(0).unwrap();
-    submissions.last().unwrap().owner.split('-').next().unwrap().parse().unwrap()
+    let history = rusqlite::Connection::open(path).unwrap();
+    let sql = "SELECT owner FROM inputs ORDER BY record DESC LIMIT 1";
+    let owner: String = history.query_row(sql, [], |row| row.get(0)).unwrap();
+    owner.split('-').next().unwrap().parse().unwrap()
 }
 
 #[test]
@@ -627,20 +630,155 @@ fn one_that_watches_in_the_background_knows_what_happened_meanwhile() {
     }
 }
 
-/// Processes are killed at random moments, whichever of them is the owner, while prompts are sent and turns begin and end:
-/// each turn is kept once, and each prompt arrives once. `FLEETWATCH_OWNER_KILLS` says how many are killed,
-/// `FLEETWATCH_KILL_SEED` when.
-#[test]
-fn what_happens_is_kept_once_whoever_is_killed() {
+/// How many processes are killed (`FLEETWATCH_OWNER_KILLS`), and numbers below another one that say when
+/// (`FLEETWATCH_KILL_SEED`).
+fn kills() -> (u64, impl FnMut(u64) -> u64) {
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
-    let kills = number("FLEETWATCH_OWNER_KILLS").unwrap_or(10);
     let now = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     let mut seed = number("FLEETWATCH_KILL_SEED").unwrap_or_else(|| u64::try_from(now().as_millis()).unwrap());
     println!("FLEETWATCH_KILL_SEED={seed}");
-    let mut random = |below: u64| {
+    let random = move |below: u64| {
         seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (seed >> 33) % below
     };
+    (number("FLEETWATCH_OWNER_KILLS").unwrap_or(10), random)
+}
+
+/// A prompt over HTTP; what came of it, or `None` if nobody answers.
+fn post(address: &str, token: &str, key: &str, body: &str) -> Option<String> {
+    let request = format!(
+        "POST /v1/terminals/main/input HTTP/1.1\r\nConnection: close\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
+         Idempotency-Key: {key}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = std::net::TcpStream::connect(address).ok()?;
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    let answer: Value = serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()?;
+    Some(answer["outcome"].as_str().unwrap_or("refused").to_owned())
+}
+
+/// The owner is killed while a prompt, an answer, a prompt that waits for its turn, a task or a request over HTTP is under way: what is said to
+/// be done was done once, what is said to be refused was not done, and the history says the same.
+#[test]
+fn what_is_asked_for_is_done_once_whoever_is_killed() {
+    let (kills, mut random) = kills();
+    let cage = Cage::new();
+    let printed = |arguments: &[&str]| {
+        let output = cage.fleetwatch("token", arguments).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let token = printed(&["token", "add", "phone", "--scope", "act"]);
+    let serve = || Server::start(cage.fleetwatch("serve", &["serve", "--listen", "127.0.0.1:0"]), token.clone());
+    let mut watches: Vec<Watch> = (0..2).map(|n| cage.watch(&format!("{n}"))).collect();
+    watches[1].wait_for_phase("main", "ready");
+    let mut server = serve();
+    server.wait_for_ready();
+    let (mut told, mut tasks): (Vec<(String, String, &str)>, Vec<String>) = Default::default();
+    for round in 0..kills {
+        let text = format!("nap 0.{round:04}");
+        let kind = random(5);
+        let acts = |arguments: &[&str]| {
+            let mut command = cage.fleetwatch("act", arguments);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        if kind == 1 {
+            cage.prompt("main", &format!("ask {text}"));
+            cage.tmux.wait_for_text("main:", &format!("Allow {text}?"));
+        }
+        if kind == 3 {
+            cage.prompt("main", "nap 0.7");
+        }
+        let name = format!("t{round}");
+        let under_way: std::thread::JoinHandle<Option<String>> = match kind {
+            0 | 1 | 3 => {
+                let prompt: &[&str] = &["send", "--json", "main", &text];
+                let answer: &[&str] = &["answer", "--json", "main", "yes", "--expect", &text];
+                let child = match kind {
+                    0 => acts(prompt),
+                    1 => acts(answer),
+                    _ => acts(&[prompt, &["--when-ready", "--timeout", "20"]].concat()),
+                };
+                std::thread::spawn(move || {
+                    let output = child.wait_with_output().unwrap();
+                    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+                    Some(said["outcome"].as_str().unwrap().to_owned())
+                })
+            }
+            2 => {
+                let (address, token) = (server.address.clone(), token.clone());
+                let (key, body) = (format!("k{round}"), serde_json::json!({ "text": text }).to_string());
+                std::thread::spawn(move || post(&address, &token, &key, &body))
+            }
+            _ => {
+                let child = acts(&["run", &name, "--", "sh", "-c", "sleep 0.3; exit 3"]);
+                std::thread::spawn(move || child.wait_with_output().unwrap().status.success().then(|| "run".to_owned()))
+            }
+        };
+        std::thread::sleep(Duration::from_millis(random(900)));
+        // Mostly whoever acted last, which is the owner.
+        let owner = std::panic::catch_unwind(|| last_actor(&cage)).ok().filter(|_| random(4) > 0);
+        let victim = match owner {
+            Some(owner) if owner == server.id() => 2,
+            Some(owner) => watches.iter().position(|watch| watch.child.id() == owner).unwrap_or(0),
+            None => usize::try_from(random(3)).unwrap(),
+        };
+        if victim == 2 {
+            server.kill();
+            server = serve();
+        } else {
+            watches[victim].signal("-KILL");
+            watches[victim] = cage.watch(&format!("again-{round}"));
+        }
+        let outcome = under_way.join().unwrap();
+        if kind == 4 {
+            tasks.extend(outcome.map(|_| name));
+            continue;
+        }
+        // What could not be finished is still a draft, or a question.
+        let is_open = || cage.tmux.screen("main:").contains(&format!("Allow {text}?"));
+        if kind == 1 && is_open() {
+            cage.tmux.run(&["send-keys", "-t", "main:", "2"]);
+        }
+        cage.tmux.run(&["send-keys", "-t", "main:", "C-u"]);
+        let waited = cage.fleetwatch("wait", &["wait", "main", "--for", "ready", "--timeout", "30"]).output().unwrap();
+        assert!(waited.status.success(), "{}", String::from_utf8_lossy(&waited.stderr));
+        let act = if kind == 1 { "answer" } else { "prompt" };
+        told.push((text, outcome.unwrap_or("lost".to_owned()), act));
+    }
+    let everything = cage.tmux.run(&["capture-pane", "-p", "-S", "-", "-t", "main:"]);
+    let kept = cage.lines(&["history", "main", "--json", "--kind", "input"]);
+    for (text, outcome, act) in &told {
+        let times = match *act {
+            "prompt" => everything.matches(&format!("» {text}")).count(),
+            _ => everything.matches("● answered 1").count().min(1),
+        };
+        let accepted = kept.iter().filter(|line| {
+            line["outcome"] == "accepted" && (line["text"] == text.as_str() || line["asked"].to_string().contains(text))
+        });
+        let accepted = accepted.count();
+        let expected = match outcome.as_str() {
+            "accepted" => times == 1 && accepted == 1,
+            "refused" => times == 0 || *act == "answer",
+            _ => times <= 1 && accepted <= 1,
+        };
+        assert!(expected, "{text}: {act} {outcome}, {times} times, accepted {accepted}: {everything} {kept:#?}");
+    }
+    for name in &tasks {
+        let ends = || cage.lines(&["history", name, "--json", "--kind", "task_event"]);
+        let ends = || ends().iter().filter(|line| line["event"] == "exited").count();
+        wait_until("the end of the task is kept", || ends() > 0);
+        assert_eq!(ends(), 1, "{name}: {:#?}", cage.lines(&["history", name, "--json"]));
+    }
+    println!("{:?}", told.iter().map(|(_, outcome, act)| format!("{act} {outcome}")).collect::<Vec<_>>());
+}
+
+/// Processes are killed at random moments, whichever of them is the owner, while prompts are sent and turns begin and end:
+/// each turn is kept once, and each prompt arrives once.
+#[test]
+fn what_happens_is_kept_once_whoever_is_killed() {
+    let (kills, mut random) = kills();
     let cage = Cage::new();
     let mut watches: Vec<Watch> = (0..3).map(|n| cage.watch(&format!("{n}"))).collect();
     let mut newest = 2;

@@ -159,6 +159,17 @@ impl Server {
         }
     }
 
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Kills it.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Waits until it has seen the agent ready itself: what happens from then on is news to it.
     pub fn wait_for_ready(&self) {
         wait_until("it has seen the agent", || self.get("/v1/terminals/main").json()["turn"]["phase"] == "ready");

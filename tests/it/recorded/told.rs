@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fleetwatch::fleet::{
-    Capture, Checkpoint, Declared, Effect, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerId,
-    ServerReport, Settings, TerminalKey,
+    Capture, Declared, Effect, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerId, ServerReport,
+    Settings, TerminalKey, Told,
 };
 use fleetwatch::profile::ProfileSet;
 use fleetwatch::recording::{Archive, Player, program};
@@ -32,32 +32,27 @@ fn a_screen_comes_back_from_its_capture() {
     assert!(screens > 1000, "{screens}");
 }
 
-/// At every seventh poll a replica is made anew from what the fleet knows, as JSON; with the same polls it must come to the
-/// same states, timers and transitions as the fleet that has seen everything.
+/// A fleet that is told of each poll, as JSON and from the fourth one on, shows and says the same as the one that sees them.
 #[test]
-fn a_fleet_goes_on_from_a_checkpoint_like_the_one_that_it_is_of() {
+fn a_fleet_that_is_told_shows_what_the_owner_shows() {
     let archive = archive();
     let profiles = Arc::new(ProfileSet::builtin());
     let new = || Fleet::new(Settings::default(), Arc::clone(&profiles));
     let server = ServerId::default();
     let key = TerminalKey { server: server.clone(), pane: PaneId(0), pid: 1, instance: Default::default() };
+    let news = |fleet: &mut Fleet| -> Vec<(Transition, State)> {
+        let effects = std::iter::from_fn(|| fleet.poll_effect());
+        let changed = effects.filter_map(|effect| match effect {
+            Effect::Changed(changed) => Some((changed.transition, changed.state.unwrap().as_ref().clone())),
+            _ => None,
+        });
+        changed.collect()
+    };
     let mut polls = 0;
     for name in archive.names().step_by(3) {
         let recording = archive.recording(name).unwrap();
         let header = &recording.header;
-        let (mut fleet, mut replica) = (new(), None::<Fleet>);
-        let take = |fleet: &mut Fleet, input: Input, at| {
-            // As a process does whose clock wakes it in time.
-            while let Some(due) = fleet.poll_timeout().filter(|due| *due < at) {
-                let before = fleet.poll_timeout();
-                fleet.handle(Input::TimePassed, due);
-                if fleet.poll_timeout() == before {
-                    break;
-                }
-            }
-            fleet.handle(input, at);
-            std::iter::from_fn(|| fleet.poll_effect()).count()
-        };
+        let (mut owner, mut client) = (new(), new());
         for (index, frame) in Player::new(&recording).enumerate() {
             let at = recording.began() + frame.at;
             let command = Some(frame.facts.command.as_str()).filter(|command| !command.is_empty());
@@ -74,32 +69,48 @@ fn a_fleet_goes_on_from_a_checkpoint_like_the_one_that_it_is_of() {
                 agent_process: None,
                 printed_until: None,
             };
-            let input = || {
-                let outcome = PollResult::Listed(vec![report.clone()]);
-                Input::Server(ServerReport::new(server.clone(), at, outcome))
-            };
-            let reported = take(&mut fleet, input(), at);
-            if let Some(replica) = &mut replica {
-                assert_eq!(take(replica, input(), at), reported, "{name} at {index}");
-                assert_eq!(replica.state(&key, at), fleet.state(&key, at), "{name} at {index}");
-                assert_eq!(replica.poll_timeout(), fleet.poll_timeout(), "{name} at {index}");
-                let (there, here) = (replica.terminal(&key).unwrap(), fleet.terminal(&key).unwrap());
-                assert_eq!((&there.transitions, &there.dialog), (&here.transitions, &here.dialog), "{name} at {index}");
-                polls += 1;
+            let mut told = Vec::new();
+            while let Some(due) = owner.poll_timeout().filter(|due| *due < at) {
+                owner.handle(Input::TimePassed, due);
+                told.extend(owner.take_told());
+                if owner.poll_timeout() == Some(due) {
+                    break;
+                }
             }
-            if index % 7 == 3 {
-                let json = serde_json::to_string(&fleet.checkpoint(&server)).unwrap();
-                let checkpoint: Checkpoint = serde_json::from_str(&json).unwrap();
-                let mut other = new();
-                take(&mut other, Input::Checkpoint { server: server.clone(), checkpoint: Box::new(checkpoint) }, at);
-                replica = Some(other);
+            let outcome = PollResult::Listed(vec![report]);
+            owner.handle(Input::Server(ServerReport::new(server.clone(), at, outcome)), at);
+            told.extend(owner.take_told());
+            let seen = news(&mut owner);
+            if index == 3 {
+                told = vec![(server.clone(), owner.share(&server))];
+            } else if index > 3 {
+                assert!(!told.is_empty(), "{name} at {index}");
             }
+            for (server, told) in told {
+                let told: Box<Told> = serde_json::from_str(&serde_json::to_string(&told).unwrap()).unwrap();
+                let input = Input::Told { server, told };
+                let at = input.at().unwrap();
+                client.handle(input, at);
+            }
+            if index < 3 {
+                continue;
+            }
+            let heard = news(&mut client);
+            assert!(index == 3 || heard == seen, "{name} at {index}: {heard:#?} {seen:#?}");
+            assert_eq!(client.state(&key, at), owner.state(&key, at), "{name} at {index}");
+            assert_eq!(client.dialog_text(&key), owner.dialog_text(&key), "{name} at {index}");
+            assert_eq!(client.timers(&key), owner.timers(&key), "{name} at {index}");
+            let (there, here) = (client.terminal(&key).unwrap(), owner.terminal(&key).unwrap());
+            assert_eq!((&there.transitions, &there.dialog), (&here.transitions, &here.dialog), "{name} at {index}");
+            assert_eq!(there.screen(), here.screen(), "{name} at {index}");
+            assert_eq!(format!("{:?}", there.interrupt), format!("{:?}", here.interrupt));
+            polls += 1;
         }
     }
     assert!(polls > 1000, "{polls}");
 }
 
-/// A fleet that gets nothing but checkpoints, as a process that is stopped again and again, tells each transition with the
+/// A fleet that is told everything anew now and then, as a process that is stopped again and again, tells each transition with the
 /// state that it led to, and not with the one that holds when it is reported.
 #[test]
 fn what_was_missed_is_reported_with_the_state_of_its_time() {
@@ -142,8 +153,8 @@ fn what_was_missed_is_reported_with_the_state_of_its_time() {
             fleet.handle(Input::Server(ServerReport::new(server.clone(), at, outcome)), at);
             seen.extend(changes(&mut fleet));
             if index % 40 == 3 {
-                let checkpoint = Box::new(fleet.checkpoint(&server));
-                late.handle(Input::Checkpoint { server: server.clone(), checkpoint }, at);
+                let told = Box::new(fleet.share(&server));
+                late.handle(Input::Told { server: server.clone(), told }, at);
                 let now = late.state(&key, at).unwrap();
                 let news = changes(&mut late);
                 superseded += news.iter().filter(|(_, state)| state.turn.phase != now.turn.phase).count();
