@@ -510,6 +510,10 @@ impl TurnTracker {
             } else {
                 flight.baseline = Some(LastScreen { end: None, transcript_rows: 0, ..LastScreen::of(reading, at) });
             }
+            if is_settling {
+                // Its work was over already.
+                flight.stage = TurnStage::Settling { seen_at: at, since: at, left: LastScreen::of(reading, at) };
+            }
             // What stood there then is an answer only where it was said to be one.
             flight.found_on = Some(LastScreen::of(reading, at)).filter(|_| !is_settling);
             flight.is_resumed = true;

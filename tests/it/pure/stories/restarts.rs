@@ -7,7 +7,7 @@ use fleetwatch::fleet::{
 };
 use fleetwatch::profile::ProfileSet;
 use fleetwatch::recording::{Frame, Player, in_parallel, program};
-use fleetwatch::state::State;
+use fleetwatch::state::{Completion, Phase, State};
 use fleetwatch::time::Span;
 
 use super::{BEGINNING, Kept, archive, fleet};
@@ -105,4 +105,24 @@ fn the_second_half_of_a_recording_reads_the_same() {
     // A slow stream's pace is learned again, so that one that pauses just then may differ until it goes on.
     let differ = differing.iter().filter(|(_, wrong, aged)| !wrong.is_empty() || !aged.is_empty()).count();
     assert!(differ * 20 <= names.len(), "{differ} of {} recordings", names.len());
+}
+
+/// The work is over and what it left settles: a process that takes over then says so too.
+#[test]
+fn what_has_come_to_rest_does_not_work_again_after_a_restart() {
+    let names: Vec<&str> = archive().names().step_by(3).collect();
+    let cases = in_parallel(&names, |name| {
+        let whole = said(name, None);
+        let settles = |state: &State| {
+            state.turn.phase == Phase::Ready && state.operator.completion == Completion::CandidateComplete
+        };
+        let poll = (1..whole.len()).find(|poll| whole[*poll - 1..=*poll].iter().all(settles))?;
+        let restarted = said(name, Some(poll as u64));
+        let mut pairs = whole.iter().zip(&restarted).skip(poll).take((SOON / TICK) as usize);
+        let works = pairs.any(|(one, other)| one.turn.phase == Phase::Ready && other.turn.phase == Phase::Active);
+        Some((works, format!("{name} at {poll}")))
+    });
+    let cases: Vec<(bool, String)> = cases.into_iter().flatten().collect();
+    let wrong: Vec<&String> = cases.iter().filter(|(works, _)| *works).map(|(_, what)| what).collect();
+    assert!(cases.len() > 10 && wrong.is_empty(), "{} of {}: {wrong:#?}", wrong.len(), cases.len());
 }
