@@ -302,9 +302,10 @@ fn of_input(input: &StoredInput, name: &str) -> Option<Sentence> {
 fn pressed(keys: &[String]) -> String {
     let part = |part: &[String]| match part {
         [text] if text == HIDDEN => "typed a text".to_owned(),
+        [text, enter] if text == HIDDEN && enter == "Enter" => "typed a line".to_owned(),
         names => format!("pressed {}", names.join(" ")),
     };
-    let parts = keys.chunk_by(|one, next| one != HIDDEN && next != HIDDEN).map(part);
+    let parts = keys.chunk_by(|one, next| next != HIDDEN && (one != HIDDEN || next == "Enter")).map(part);
     parts.collect::<Vec<_>>().join(" and ")
 }
 
@@ -529,7 +530,7 @@ mod tests {
         assert_eq!(said(keys(&["Escape"]), accepted, None), "you pressed Escape in docs");
         assert_eq!(said(keys(&["a", "(text)"]), accepted, None), "you typed in docs");
         let text = said(keys(&["Down", "Tab", "(text)", "Enter"]), accepted, None);
-        assert_eq!(text, "you pressed Down Tab and typed a text and pressed Enter in docs");
+        assert_eq!(text, "you pressed Down Tab and typed a line in docs");
         let why = Some("it is working");
         assert_eq!(said(prompt(), Some("refused"), why), "you could not prompt docs: it is working");
         assert_eq!(said(answer(), Some("not_taken"), why), "you answered docs, not taken: 1 Yes; it is working");

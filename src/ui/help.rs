@@ -212,7 +212,7 @@ fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<HelpLine> {
         (MOVES, "before an age, or under STABLE: the screen is still changing"),
         (
             "data",
-            "in the header: what is shown is younger than that; a server that does not answer has a time of its own",
+            "in the header: the age of the oldest data; a server that does not answer shows its own",
         ),
     ] {
         let mark = span(format!("  {} ", padded(mark, MARK - 1)), parts.quiet);
