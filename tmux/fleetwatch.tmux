@@ -45,7 +45,7 @@ if [ "$(option @fleetwatch-status on)" != off ]; then
     case $right in
     *'fleetwatch status'*) ;;
     *)
-        # The same at the end of the last word.
+        # A semicolon at the end of the last word, too.
         case $right in *\;) right="${right%;}\\;" ;; esac
         # tmux cuts the end of what is too long.
         tmux set-option -g status-right "#($program status --format tmux) $right"
