@@ -75,6 +75,42 @@ fn each_guide_is_short_and_begins_with_what_it_is_for() {
     }
 }
 
+/// The paragraphs and items of a guide, without code, tables and headings.
+fn paragraphs(text: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    let mut in_code = false;
+    for line in text.lines() {
+        let is_fence = line.starts_with("```");
+        in_code ^= is_fence;
+        if is_fence || in_code || line.is_empty() || line.starts_with(['|', '#', '!']) {
+            found.push(String::new());
+            continue;
+        }
+        if line.trim_start().starts_with("- ") {
+            found.push(String::new());
+        }
+        if let Some(paragraph) = found.last_mut() {
+            paragraph.extend([line, " "]);
+        }
+    }
+    found
+}
+
+#[test]
+fn no_sentence_of_a_guide_is_long() {
+    let mut sentences = 0;
+    for (name, _) in GUIDES {
+        for paragraph in paragraphs(&guide(name)) {
+            for sentence in paragraph.split_inclusive(". ").flat_map(|it| it.split_inclusive([':', ';', '?'])) {
+                sentences += 1;
+                let words = sentence.split_whitespace().count();
+                assert!(words <= 30, "{name} has a sentence of {words} words: {sentence}");
+            }
+        }
+    }
+    assert!(sentences > 400, "{sentences}");
+}
+
 #[test]
 fn every_setting_is_in_the_configuration_guide() {
     let guide = guide("docs/configuration.md");
