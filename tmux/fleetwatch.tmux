@@ -1,5 +1,5 @@
 #!/bin/sh
-# The plugin for tmux, by the conventions of TPM. Options, each `off` for nothing:
+# The plugin for tmux, by the conventions of TPM. Options, of which key, status and background can be `off`:
 #   @fleetwatch-key         after the prefix, it opens the dashboard in a popup (F)
 #   @fleetwatch-width       of the popup, in columns or percent (90%)
 #   @fleetwatch-status      who needs you, in front of status-right (on)
