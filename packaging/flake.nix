@@ -18,7 +18,7 @@
           version = manifest.version;
           src = ../.;
           cargoLock.lockFile = ../Cargo.lock;
-          env.FLEETWATCH_COMMIT = self.rev or self.dirtyRev or "";
+          env = nixpkgs.lib.optionalAttrs (self ? rev) { FLEETWATCH_COMMIT = self.rev; };
           nativeBuildInputs = [ pkgs.installShellFiles pkgs.makeWrapper ];
           # The tests drive tmux servers and agents, which .ci/run does.
           doCheck = false;
