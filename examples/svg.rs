@@ -119,7 +119,7 @@ fn draw_moving(cast: &str) -> Result<String, Box<dyn Error>> {
     }
     let whole: f64 = screens.iter().map(|(_, lasts)| lasts).sum();
     // What does not move, as in a printout or for whoever wants no motion, is the first screen with everything on it.
-    svg.push_str("<style>.s{visibility:hidden}#s0{visibility:visible}@media not (prefers-reduced-motion){\n");
+    svg.push_str("<style>.s{visibility:hidden}#s0{visibility:visible}@media (prefers-reduced-motion:no-preference){\n");
     let mut at = 0.0;
     for (number, (_, lasts)) in screens.iter().enumerate() {
         let (from, to) = (at / whole * 100.0, (at + lasts) / whole * 100.0);
