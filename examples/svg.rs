@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io::Read;
+use std::num::NonZero;
 
 use fleetwatch::screen::{Color, Row, Screen, Style};
 use unicode_width::UnicodeWidthStr;
@@ -139,7 +140,10 @@ fn draw_moving(cast: &str) -> Result<String, Box<dyn Error>> {
 fn play(cast: &str) -> Result<(u16, u16, Vec<(Screen, f64)>), Box<dyn Error>> {
     let mut lines = cast.lines();
     let head: serde_json::Value = serde_json::from_str(lines.next().ok_or("the cast is empty")?)?;
-    let size = |name: &str| head[name].as_u64().and_then(|it| u16::try_from(it).ok()).ok_or("the cast has no size");
+    let size = |name: &str| {
+        let cells = head[name].as_u64().and_then(|it| NonZero::new(u16::try_from(it).ok()?));
+        cells.ok_or("the cast has no size")
+    };
     let (columns, rows) = (size("width")?, size("height")?);
     let mut terminal = vt100::Parser::new(rows, columns, 0);
     let mut screens: Vec<(Screen, f64)> = Vec::new();
@@ -160,7 +164,7 @@ fn play(cast: &str) -> Result<(u16, u16, Vec<(Screen, f64)>), Box<dyn Error>> {
         }
         terminal.process(text.as_bytes());
     }
-    Ok((columns, rows, screens))
+    Ok((columns.get(), rows.get(), screens))
 }
 
 /// One stretch of text at a column and a row, so many cells wide.
