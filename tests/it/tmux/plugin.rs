@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::owner::Cage;
+use super::owner::{Cage, which};
 use crate::support::private_tmux::{PrivateTmux, wait_until};
 
 const PLUGIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tmux/fleetwatch.tmux");
@@ -136,8 +136,7 @@ fn it_says_what_is_missing_and_finds_what_the_path_does_not() {
     let bin = cage.home.path().join("few");
     std::fs::create_dir(&bin).unwrap();
     for tool in ["sh", "tmux"] {
-        let found = std::env::split_paths(&std::env::var_os("PATH").unwrap()).map(|it| it.join(tool));
-        std::os::unix::fs::symlink(found.into_iter().find(|it| it.exists()).unwrap(), bin.join(tool)).unwrap();
+        std::os::unix::fs::symlink(which(tool), bin.join(tool)).unwrap();
     }
     tmux.run(&["set-environment", "-g", "PATH", &bin.display().to_string()]);
     for option in ["@fleetwatch-status", "@fleetwatch-background"] {
