@@ -50,7 +50,7 @@ use runtime::{wait_for, wait_in_one_thread};
 
 /// A terminal dashboard that shows the true state of every coding agent in tmux.
 #[derive(Debug, Parser)]
-#[command(name = "fleetwatch", version, about, max_term_width = 100)]
+#[command(name = "fleetwatch", version = env!("FLEETWATCH_VERSION"), about, max_term_width = 100)]
 #[command(after_help = shell::exit_codes())]
 struct Cli {
     #[command(flatten)]

@@ -91,7 +91,7 @@ pub fn run(args: &HistoryArgs, options: &GlobalOptions) -> Done {
         && since > until
     {
         let what = format!("--since {} is after --until {}", local(since, "%H:%M:%S"), local(until, "%H:%M:%S"));
-        return Err(Failure::usage(what).hint("nothing can be between them; exchange the two"));
+        return Err(Failure::usage(what).hint("swap them: `--since` is the earlier one"));
     }
     if let Some(since) = args.since.filter(|since| *since > clock::now()) {
         let what = format!("--since {} has not come yet", local(since, "%H:%M:%S"));

@@ -20,9 +20,8 @@ use crate::time::Timestamp;
 
 /// Print every terminal and task with its state, once.
 ///
-/// On a terminal, the table has the columns that there is room for, and long cells are cut. Elsewhere it always has the same
-/// columns, `-` for an empty cell, two blanks or more between two cells and never in one, and no cell is cut; one that ends in `…`
-/// is all that is kept of what an agent says.
+/// On a terminal, columns without room are left out and long cells are cut. In a pipe, the columns are always the same: two or more
+/// blanks separate cells, an empty one is `-`, and none is cut.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch list is:needs-you")]
 pub struct ListArgs {

@@ -349,7 +349,7 @@ fn text_of(page: &Command, is_whole: bool) -> io::Result<String> {
     let usage = usage.trim_start_matches("Usage: ");
     let (mut head, mut text) = (Vec::new(), Vec::new());
     let example = page.get_before_help().map(ToString::to_string).unwrap_or_default();
-    let version = concat!("fleetwatch ", env!("CARGO_PKG_VERSION"));
+    let version = concat!("fleetwatch ", env!("FLEETWATCH_VERSION"));
     let man = clap_mangen::Man::new(page.clone().after_help("")).source(version);
     man.render_title(&mut head)?;
     man.render_name_section(&mut head)?;

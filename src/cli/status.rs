@@ -27,10 +27,9 @@ use crate::time::Timestamp;
 ///
 /// It comes from a running dashboard or `watch`, and may be a third of a second behind `list` and `wait`.
 ///
-/// Exit codes: 0 success; 1 nothing is watching, or no server answers (with --format tmux the line says so and the code is 0,
-/// because tmux does not show the output of a command that fails); 2 wrong usage or configuration. In the JSON, "watched" says
-/// whether a dashboard or `watch` is running; it is false if this command had to look itself (--poll). "problems" names the
-/// servers that do not answer, and why.
+/// Exit codes: 0 success; 1 nothing is watching, or no server answers; 2 wrong usage or configuration. With --format tmux, the line
+/// says so and the code is 0, because tmux hides what a failed command prints. In the JSON, "watched" is false if this command had to
+/// look itself (--poll), and "problems" says which servers do not answer, and why.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch status --format json")]
 pub struct StatusArgs {

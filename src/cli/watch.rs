@@ -40,8 +40,8 @@ use crate::time::Timestamp;
 
 /// Print a line for each terminal, then for each event.
 ///
-/// Events are transitions, task events, inputs and follow-ups. It waits for a server that is not there yet, and goes on after one
-/// that ends. Ctrl-C, SIGTERM or the end of whoever reads it ends it with exit code 0.
+/// Events are transitions, task events, inputs and follow-ups. It waits for a server that is not there yet, and goes on when one
+/// ends. Ctrl-C, SIGTERM or the end of its reader ends it with exit code 0.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch watch --json")]
 pub struct WatchArgs {

@@ -300,6 +300,9 @@ fn of_input(input: &StoredInput, name: &str) -> Option<Sentence> {
 
 /// Keys that were pressed, and texts of which no more is kept.
 fn pressed(keys: &[String]) -> String {
+    if keys == [HIDDEN, "Enter"] {
+        return "typed a line".to_owned();
+    }
     let part = |part: &[String]| match part {
         [text] if text == HIDDEN => "typed a text".to_owned(),
         names => format!("pressed {}", names.join(" ")),
@@ -530,6 +533,7 @@ mod tests {
         assert_eq!(said(keys(&["a", "(text)"]), accepted, None), "you typed in docs");
         let text = said(keys(&["Down", "Tab", "(text)", "Enter"]), accepted, None);
         assert_eq!(text, "you pressed Down Tab and typed a text and pressed Enter in docs");
+        assert_eq!(said(keys(&["(text)", "Enter"]), accepted, None), "you typed a line in docs");
         let why = Some("it is working");
         assert_eq!(said(prompt(), Some("refused"), why), "you could not prompt docs: it is working");
         assert_eq!(said(answer(), Some("not_taken"), why), "you answered docs, not taken: 1 Yes; it is working");

@@ -83,7 +83,7 @@ impl DialogBox {
                 shown.before = before.before;
                 self.message.take_if(|_| matches!(self.stage, Stage::Closed));
                 if self.stage != Stage::Sending && before.dialog.ticked() != shown.dialog.ticked() {
-                    self.begin_anew(&shown.dialog, "what is ticked there changed; nothing was submitted");
+                    self.begin_anew(&shown.dialog, "the agent's selection changed; nothing was submitted");
                 }
             }
             Some(before) => {
@@ -240,7 +240,7 @@ impl DialogBox {
             return;
         };
         if option.ticked.is_none() || option.takes_text == Some(TextEntry::Inline) {
-            let message = format!("{} {} cannot be ticked from here; go there", option.name, option.label);
+            let message = format!("{} {} can only be ticked in the pane: go there", option.name, option.label);
             return self.warn(&message);
         }
         match self.ticks.binary_search(&chosen) {

@@ -423,7 +423,10 @@ fn explanation(view: &View<'_>) -> EmptyNotice {
         ),
         "tmux_too_old" => (problem.message.clone(), lines(&["fleetwatch needs tmux 3.2 or newer."])),
         _ if matches!(server.health, ServerHealth::NoServer(_)) => (
-            format!("No tmux server is running on {}", server.id),
+            match server.id.socket.command() {
+                usual if usual == "tmux" => "No tmux server is running".to_owned(),
+                _ => format!("No tmux server is running on {}", server.id),
+            },
             lines(&[
                 &format!("`{} new -s work` starts one; agents in it appear here.", server.id.socket.command()),
                 "Name another server with -L NAME or -S PATH, as in tmux.",

@@ -13,6 +13,7 @@ mod pure {
     mod git;
     mod guides;
     mod help;
+    mod install;
     mod model_server;
     mod scripts;
     mod stories;

@@ -49,7 +49,7 @@ impl Ui {
         let Some(item) = self.selected(view) else { return };
         let again = self.fleet_key(Action::NextWaiting);
         let why = match (item.status().needs_operator(), queue.len()) {
-            (true, ..=1) => format!("nobody waits but {}", item.id()),
+            (true, ..=1) => format!("{} is the only one waiting", item.id()),
             (true, _) => format!("{} waits longest; {again} again goes to the next", item.id()),
             (false, ..=1) => format!("nobody waits; only {} is worth a look", item.id()),
             (false, _) => format!("nobody waits; {again} again goes to the next that is worth a look"),

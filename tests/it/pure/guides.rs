@@ -1,7 +1,9 @@
 //! The README and the guides: short enough, linked, and true to the code.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -26,10 +28,126 @@ fn has_anchor(path: &Path, wanted: &str) -> bool {
     text.lines().filter(|line| line.starts_with('#')).any(|line| anchor(line.trim_start_matches(['#', ' '])) == wanted)
 }
 
+/// The pages for users, and how many words each may have.
+const GUIDES: [(&str, usize); 9] = [
+    ("README.md", 900),
+    ("docs/tour.md", 1200),
+    ("docs/dashboard.md", 2000),
+    ("docs/configuration.md", 1900),
+    ("docs/scripting.md", 1500),
+    ("docs/serving.md", 1600),
+    ("docs/tasks.md", 500),
+    ("docs/troubleshooting.md", 1300),
+    ("docs/agents.md", 1700),
+];
+
+fn guide(name: &str) -> String {
+    fs::read_to_string(root().join(name)).unwrap()
+}
+
+/// The code of a guide in one language.
+fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
+    let mut rest = text;
+    let mut found = Vec::new();
+    while let Some((_, from)) = rest.split_once("\n```") {
+        let Some((head, from)) = from.split_once('\n') else { break };
+        let (code, after) = from.split_once("```").expect("a block that ends");
+        found.extend((head == language).then_some(code));
+        rest = after;
+    }
+    found
+}
+
 #[test]
-fn the_readme_is_read_in_a_few_minutes() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    assert!(readme.split_whitespace().count() <= 1500);
+fn each_guide_is_short_and_begins_with_what_it_is_for() {
+    for (name, most) in GUIDES {
+        let text = guide(name);
+        let words = text.split_whitespace().count();
+        assert!(words <= most, "{name} has {words} words");
+        let mut lines = text.lines();
+        assert!(lines.next().is_some_and(|title| title.starts_with("# ")), "{name}");
+        let first = lines.find(|line| !line.is_empty()).unwrap();
+        assert!(first.starts_with(char::is_alphabetic) || first.starts_with('`'), "{name} begins with {first:?}");
+        // A row of a table cannot be broken.
+        for line in lines.filter(|line| !line.starts_with('|')) {
+            assert!(line.chars().count() <= 100 || line.contains("http"), "{name} has a long line: {line}");
+        }
+    }
+}
+
+/// The paragraphs and items of a guide, without code, tables and headings.
+fn paragraphs(text: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    let mut in_code = false;
+    for line in text.lines() {
+        let is_fence = line.starts_with("```");
+        in_code ^= is_fence;
+        if is_fence || in_code || line.is_empty() || line.starts_with(['|', '#', '!']) {
+            found.push(String::new());
+            continue;
+        }
+        if line.trim_start().starts_with("- ") {
+            found.push(String::new());
+        }
+        if let Some(paragraph) = found.last_mut() {
+            paragraph.extend([line, " "]);
+        }
+    }
+    found
+}
+
+#[test]
+fn no_sentence_of_a_guide_is_long() {
+    let mut sentences = 0;
+    for (name, _) in GUIDES {
+        for paragraph in paragraphs(&guide(name)) {
+            for sentence in paragraph.split_inclusive(". ").flat_map(|it| it.split_inclusive([':', ';', '?'])) {
+                sentences += 1;
+                let words = sentence.split_whitespace().count();
+                assert!(words <= 30, "{name} has a sentence of {words} words: {sentence}");
+            }
+        }
+    }
+    assert!(sentences > 400, "{sentences}");
+}
+
+#[test]
+fn every_setting_is_in_the_configuration_guide() {
+    let guide = guide("docs/configuration.md");
+    let defaults = fs::read_to_string(root().join("config/fleetwatch.toml")).unwrap();
+    let defaults = settings(&defaults);
+    assert!(defaults.len() > 50, "{defaults:?}");
+    for key in defaults {
+        assert!(guide.contains(&format!("`{key}`")), "docs/configuration.md does not tell of {key}");
+    }
+}
+
+/// The keys of the default configuration, those in its examples as well.
+fn settings(configuration: &str) -> Vec<&str> {
+    let keys = configuration.lines().filter_map(|line| line.trim_start_matches("# ").split_once(" = "));
+    keys.map(|(key, _)| key).filter(|key| key.chars().all(|c| c.is_ascii_lowercase() || c == '_')).collect()
+}
+
+#[test]
+fn a_shell_reads_every_example() {
+    let mut examples = 0;
+    for (name, _) in GUIDES {
+        for code in blocks(&guide(name), "sh") {
+            examples += 1;
+            let mut shell = Command::new("sh").arg("-n").stdin(Stdio::piped()).spawn().unwrap();
+            shell.stdin.take().unwrap().write_all(code.as_bytes()).unwrap();
+            assert!(shell.wait().unwrap().success(), "{name}: {code}");
+        }
+    }
+    assert!(examples > 15, "{examples}");
+}
+
+#[test]
+fn what_is_for_contributors_is_linked_where_they_begin() {
+    let contributing = guide("CONTRIBUTING.md");
+    for page in ["contract", "architecture", "performance", "glossary"] {
+        assert!(contributing.contains(&format!("(docs/{page}.md)")), "CONTRIBUTING.md does not link {page}");
+    }
 }
 
 #[test]

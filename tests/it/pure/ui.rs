@@ -374,7 +374,7 @@ fn tab_goes_to_the_longest_wait_and_to_what_has_failed_or_finished_only_when_nob
     }
     press(&mut ui, &fleet, &chars("\t\t\t"));
     assert_eq!(name(&mut ui, &fleet), "shop-api");
-    assert!(text(&mut ui, &fleet, 120, 40).contains("nobody waits but shop-api"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("shop-api is the only one waiting"));
     turn_into(&mut fleet, 0, Attention::None);
     fleet.terminals[0].state.assessment.business_state = BusinessState::Working;
     let mut walk = Vec::new();

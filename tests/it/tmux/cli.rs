@@ -30,6 +30,7 @@ fn guides() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let guides = [
         "README",
+        "docs/tour",
         "docs/dashboard",
         "docs/configuration",
         "docs/tasks",
@@ -318,7 +319,7 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         (
             &["history", "--since", "2026-11-21", "--until", "2026-11-20"],
             "error: --since 2026-11-21 00:00:00 is after --until 2026-11-20 00:00:00",
-            "hint: nothing can be between them; exchange the two",
+            "hint: swap them: `--since` is the earlier one",
         ),
         (
             &["queue", "dismiss", "x"],

@@ -464,7 +464,7 @@ fn of_a_text_that_keys_type_only_that_is_kept_whoever_it_is_typed_to() {
         let line = watch.wait_for("the keys", |line| line["kind"] == "input" && line["terminal"] == name);
         assert_eq!(line["keys"], serde_json::json!(["(text)", "Enter"]));
         let said = cage.run(&["history", name, "--kind", "input"]);
-        assert!(said.ends_with(&format!("  you  typed a text and pressed Enter in {name}\n")), "{said}");
+        assert!(said.ends_with(&format!("  you  typed a line in {name}\n")), "{said}");
     }
 }
 

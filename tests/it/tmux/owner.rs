@@ -106,7 +106,7 @@ impl Cage {
     }
 }
 
-fn which(program: &str) -> PathBuf {
+pub fn which(program: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap();
     std::env::split_paths(&path).map(|directory| directory.join(program)).find(|path| path.is_file()).unwrap()
 }

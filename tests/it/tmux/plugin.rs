@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::owner::Cage;
+use super::owner::{Cage, which};
 use crate::support::private_tmux::{PrivateTmux, wait_until};
 
 const PLUGIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tmux/fleetwatch.tmux");
@@ -102,7 +102,7 @@ fn what_is_off_is_not_set_and_a_short_interval_stays() {
     let cage = world();
     let tmux = &cage.tmux;
     let server = tmux.run(&["display-message", "-p", "#{pid}"]).trim().to_owned();
-    for option in ["@fleetwatch-key", "@fleetwatch-status", "@fleetwatch-watch"] {
+    for option in ["@fleetwatch-key", "@fleetwatch-status", "@fleetwatch-background"] {
         tmux.run(&["set-option", "-g", option, "off"]);
     }
     let settings = || (tmux.run(&["show-options", "-g"]), tmux.run(&["list-keys"]));
@@ -118,4 +118,43 @@ fn what_is_off_is_not_set_and_a_short_interval_stays() {
     assert!(global(tmux, "status-right").starts_with(SEGMENT));
     assert_eq!(global(tmux, "status-interval"), "2");
     assert!(watchers(&server).is_empty());
+}
+
+/// What the key does, in the words of tmux.
+fn key_runs(tmux: &PrivateTmux) -> String {
+    let keys = tmux.run(&["list-keys", "-T", "prefix", "F"]);
+    keys.split_once(" F ").map(|(_, command)| command.trim().to_owned()).unwrap()
+}
+
+#[test]
+fn it_says_what_is_missing_and_finds_what_the_path_does_not() {
+    let cage = world();
+    let tmux = &cage.tmux;
+    let home = cage.home.path().join("home");
+    tmux.run(&["set-environment", "-g", "HOME", &home.display().to_string()]);
+    // No program of the name, but everything else that the plugin runs.
+    let bin = cage.home.path().join("few");
+    std::fs::create_dir(&bin).unwrap();
+    for tool in ["sh", "tmux"] {
+        std::os::unix::fs::symlink(which(tool), bin.join(tool)).unwrap();
+    }
+    tmux.run(&["set-environment", "-g", "PATH", &bin.display().to_string()]);
+    for option in ["@fleetwatch-status", "@fleetwatch-background"] {
+        tmux.run(&["set-option", "-g", option, "off"]);
+    }
+    source(tmux);
+    let missing = key_runs(tmux);
+    assert!(missing.starts_with("display-message \"fleetwatch is not installed"), "{missing}");
+
+    let installed = home.join(".local/bin/fleetwatch");
+    std::fs::create_dir_all(installed.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fleetwatch"), &installed).unwrap();
+    tmux.run(&["set-option", "-gu", "@fleetwatch-status"]);
+    tmux.run(&["set-option", "-g", "@fleetwatch-width", "120"]);
+    source(tmux);
+    let program = installed.display();
+    let opens = key_runs(tmux);
+    let words = ["display-popup -E ", "-w 120 ", &format!(" {program}")];
+    assert!(words.iter().all(|word| opens.contains(word)), "{opens}");
+    assert!(global(tmux, "status-right").starts_with(&format!("#({program} status --format tmux) ")));
 }
