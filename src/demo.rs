@@ -178,7 +178,7 @@ mod scenes_tests {
             assert!(!resized, "{}: a pane of the demo keeps its size", scene.session);
             assert_eq!(Scene::of(scene.session), Some(scene));
             if let Some(wait) = scene.waits {
-                // Who answers sees what comes of it at once, and not after the pause that the recording made.
+                // An answer takes effect at once, not after the pause in the recording.
                 let is_key = |kind: &EventKind| matches!(kind, EventKind::Input(_));
                 let key = recording.events.iter().find(|event| event.at >= wait.from && is_key(&event.kind));
                 let answered = key.map_or(wait.until, |key| key.at);

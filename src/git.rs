@@ -217,7 +217,7 @@ impl Git {
         self.facts(&root_around(directory).await?, &mut Distance::default(), at).await
     }
 
-    /// What is known of the repository with this top-level directory at a time. Of `distance` only what is new is found out.
+    /// Reads the facts of a repository. Of its distance to the upstream only what is new is counted.
     async fn facts(&self, root: &Path, distance: &mut Distance, at: Timestamp) -> Result<GitFacts, GitTrouble> {
         let _turn = TURNS.acquire().await;
         let it = self.resolve(root, FACTS_DEADLINE).await?;
@@ -328,7 +328,7 @@ impl Git {
         }
     }
 
-    /// What a command prints, up to a limit, and what it complains of when it fails.
+    /// Runs a command. Returns its output up to a limit, or its complaint when it fails.
     async fn output(
         &self,
         command: &mut Command,

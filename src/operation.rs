@@ -14,10 +14,13 @@ use crate::ids::NamedPlace;
 use crate::state::{ProcessState, UiContext};
 use crate::status::Hindrance;
 use crate::task::Task;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 pub use key::{Key, UnknownKey};
 pub use paste::{PasteText, UnfitText};
+
+/// How long an act may take. After that, the process that would report it has died.
+pub const LONGEST_ACT: Span = Span::from_secs(180);
 
 /// Something that is done to one terminal, once.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -144,7 +147,7 @@ pub struct Recipient {
     pub configured: bool,
     /// The program behind which the agent runs, so that nothing but its screen shows it.
     pub through: Option<String>,
-    /// What was said of its place, if it was named by that: nothing is sent once that means another pane, or none.
+    /// The place by which it was named: nothing is sent once that means another pane, or none.
     pub named: Option<NamedPlace>,
 }
 
@@ -254,7 +257,7 @@ pub enum Privacy {
 }
 
 impl Privacy {
-    /// Of what is typed into an agent's terminal now: setting it up may mean to type a key or a password.
+    /// How to type into an agent's terminal now: setting it up may need a key or a password.
     pub fn of(terminal: &Terminal) -> Self {
         match terminal.state.assessment.ui_context {
             UiContext::Setup => Privacy::Secret,

@@ -41,8 +41,6 @@ use keeper::Chosen;
 use keeper::TaskHooks;
 use plan::{PollReport, ServerMemory, Suspect};
 
-/// A short wait for something that may already be there.
-const A_MOMENT: Duration = Duration::from_millis(40);
 /// Screens that one call captures: it has a deadline, and while it runs tmux serves nobody else.
 const CAPTURES: usize = 512;
 /// How long a poll waits for the records of agents.
@@ -99,7 +97,7 @@ pub fn own() -> Own {
     Own::new(std::env::var("TMUX").ok(), std::env::var("TMUX_PANE").ok(), process::own_ancestors())
 }
 
-/// What a poller starts from, and what it leaves behind.
+/// State that one poller hands to the next.
 #[derive(Clone, Debug, Default)]
 pub struct PollerState {
     /// The terminals that are already known and need no recall from the history.
@@ -469,8 +467,8 @@ impl ServerPoller {
         self.reading = Some(tokio::task::spawn_blocking(move || (records.read(&agents, now()), records)));
     }
 
-    /// What was read since [`Self::begin_records`]; nothing yet if that takes long. A disk may be slow or hang, which must not
-    /// hold up what the screens say: it is waited for at the next poll again.
+    /// Records read since [`Self::begin_records`]; nothing yet if that takes long. A slow disk must not hold up what the screens
+    /// say, so the next poll waits for it again.
     async fn records_read(&mut self) -> BTreeMap<TerminalKey, AgentRecordReading> {
         let Some(reading) = &mut self.reading else { return BTreeMap::new() };
         let Ok(read) = tokio::time::timeout(RECORDS, reading).await else { return BTreeMap::new() };

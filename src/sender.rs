@@ -12,7 +12,7 @@ mod turns;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -232,7 +232,7 @@ impl Sender {
                 }
                 Step::End(outcome) => return Ok(outcome),
                 Step::Poll { after } => {
-                    tokio::time::sleep(Duration::from_millis(after.as_millis())).await;
+                    tokio::time::sleep(after.into()).await;
                     self.poll(&mut pane, to).await.map(|seen| steps.saw(seen, elapsed()))
                 }
                 Step::Paste { part } => {
@@ -283,7 +283,7 @@ impl Sender {
             let done = match step {
                 answering::AnswerStep::End(outcome) => return Ok(outcome),
                 answering::AnswerStep::Poll { after } => {
-                    tokio::time::sleep(Duration::from_millis(after.as_millis())).await;
+                    tokio::time::sleep(after.into()).await;
                     self.poll_dialog(&mut pane, to).await.map(|poll| answering.saw(&poll, elapsed()))
                 }
                 answering::AnswerStep::Paste(text) => {

@@ -349,7 +349,7 @@ impl State {
             .filter(|_| is_of_last_turn && self.last_turn.result == TurnResult::Success)
     }
 
-    /// Whether the operator's look at it changes something: how its last turn ended is what they should know, until then.
+    /// Whether viewing the terminal clears its unseen result.
     pub fn wants_to_be_seen(&self) -> bool {
         self.attention == Attention::Finished || (self.unseen && self.has_ended())
     }

@@ -144,7 +144,7 @@ impl Server {
         Some(host::connection(&self.settings, self.id.host.as_ref()?))
     }
 
-    /// What must work on the command line for its host to be reached; `None` for a server on this machine.
+    /// The command that must work for its host to be reached; `None` for a server on this machine.
     pub fn check(&self) -> Option<String> {
         Some(host::check(&self.settings, self.id.host.as_ref()?))
     }

@@ -248,7 +248,7 @@ impl Tracker {
                 next.headline = Some(activity).filter(|activity| !activity.is_empty());
             }
             Observation::Gone(reason) => {
-                // One that had ended does not end with its pane. Where none was read, there was none.
+                // An agent that had ended does not end with its pane, and without a reading there was none.
                 let had_ended = self.last_reading.is_some() && next.diagnostics.process_state == ProcessState::TuiDown;
                 self.lost(Loss::gone(reason), now, &mut next);
                 next.headline = reason.headline(had_ended);
@@ -266,7 +266,7 @@ impl Tracker {
             Observation::Nothing => self.unchanged(now, &mut next, &mut notes),
         }
         self.note_sent_prompt();
-        // What the first poll after a gap finds began unseen, and so did what only time shows of it.
+        // What the first poll after a gap finds began unseen; so did what only time shows of it.
         let is_found = is_poll && self.turn.coverage.is_after_gap();
         let unseen = is_found || self.turn.is_unwatched();
         let reading =

@@ -13,10 +13,8 @@ use crate::present::flags::Flags;
 use crate::private::{self, FileStamp};
 use crate::ui::{Choices, Ui};
 
-/// How long a change waits to be written, so that not every key writes a file.
+/// How long a change waits to be written, so that not every key writes a file, and until it is tried again after a failure.
 const SOON: Duration = Duration::from_secs(1);
-/// How long it waits after it could not be written.
-const AGAIN: Duration = Duration::from_secs(10);
 /// The file beside the history that holds what was chosen.
 const FILE_NAME: &str = "dashboard.json";
 
@@ -47,7 +45,7 @@ impl<T: Clone + PartialEq + Send + 'static> Keeper<T> {
     ) -> Option<io::Error> {
         let failed = self.failed();
         if failed.is_some() {
-            self.due = Some(at + AGAIN);
+            self.due = Some(at + SOON);
         }
         let trouble = failed.filter(|_| !std::mem::replace(&mut self.is_reported, true));
         if self.kept.as_ref() == Some(&now) {
@@ -244,7 +242,7 @@ mod tests {
             if let Some(writing) = keeper.writing.take() {
                 writing.await.unwrap();
             }
-            at += AGAIN;
+            at += SOON;
         }
         drop(writes);
         assert!(matches!(&troubles[..], [(_, why)] if why == "full"), "{troubles:?}");

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use jiff::Zoned;
 use jiff::tz::TimeZone;
@@ -18,6 +17,7 @@ use super::{Done, Failure, GlobalOptions, console, output};
 use crate::clock;
 use crate::engine::warning_of;
 use crate::fleet::{ServerId, TerminalKey};
+use crate::history;
 use crate::history::{Grain, History, Period, Reader, RecordFilter, Settings, StoredTerminal, WriterState, day_totals};
 use crate::present::objection::Objection;
 use crate::present::sentence::{Actor, Sentence};
@@ -91,7 +91,7 @@ pub fn run(args: &HistoryArgs, options: &GlobalOptions) -> Done {
         && since > until
     {
         let what = format!("--since {} is after --until {}", local(since, "%H:%M:%S"), local(until, "%H:%M:%S"));
-        return Err(Failure::usage(what).hint("nothing can be between them; exchange the two"));
+        return Err(Failure::usage(what).hint("swap them"));
     }
     if let Some(since) = args.since.filter(|since| *since > clock::now()) {
         let what = format!("--since {} has not come yet", local(since, "%H:%M:%S"));
@@ -164,12 +164,9 @@ pub(super) fn unusable(path: &Path, trouble: &Trouble) -> Failure {
     }
 }
 
-/// How long a command waits for the history to keep what it does.
-const KEPT: Duration = Duration::from_secs(2);
-
 /// Waits until what a command does is kept, so that other processes know of it, and says when it is not.
 pub(super) async fn keep(history: &History) {
-    let is_kept = history.written(KEPT).await;
+    let is_kept = history.written(history::PATIENCE).await;
     if !is_kept && matches!(history.health().condition, WriterState::Starting | WriterState::Good) {
         return Failure::refused("history is not written yet").hint(Trouble::Locked.hint()).warn();
     }
@@ -204,7 +201,7 @@ fn print_json(reader: &mut Reader, filter: &RecordFilter) -> Result<Done, Troubl
     Ok(output::conclude(written))
 }
 
-/// What happened, for people: when, to whom, a coloured text and another one behind it.
+/// One event for people: when, to whom, a coloured text and the rest.
 struct HistoryLine {
     time: String,
     name: String,

@@ -26,7 +26,7 @@ use crate::address::{Network, WebAddress};
 use crate::fleet::Declared;
 use crate::follow_up::FollowUpRule;
 use crate::history;
-use crate::notify::{Means, NotifyRule, Occasion, QuietHours, Webhook, WebhookShape};
+use crate::notify::{COMMAND_DEADLINE, Means, NotifyRule, Occasion, QuietHours, Webhook, WebhookShape};
 use crate::pattern::Pattern;
 use crate::present::template::{Field, Template, TemplateFault};
 use crate::state::unfit_name;
@@ -40,8 +40,6 @@ const DAY: u64 = 24 * 3600 * 1000;
 const DISTANCE: Span = Span::from_secs(5);
 /// The default of how many minutes a message is kept for an agent that is not there.
 const KEEP_MINUTES: u64 = 60;
-/// The default of how long a command may take.
-const COMMAND: Span = Span::from_secs(10);
 
 /// The built-in themes. The dashboard owns them; a test compares the two lists.
 pub const THEMES: &[&str] = &["dark", "light", "high-contrast", "colour-blind", "no-colour"];
@@ -67,7 +65,7 @@ enum Rule {
     List(fn(&[&str]) -> Option<ValueFault>),
 }
 
-/// What the values of these keys of a table must be. Unless a rule is for lists, it is for each item of a list.
+/// The rule for each of these keys. Unless it is for lists, it is for each item of a list.
 const RULES: &[(&str, &[&str], Rule)] = &[
     ("watch", &["ignore"], Rule::Glob),
     ("watch", &["tick_ms", "fastest_tick_ms", "slowest_tick_ms"], Rule::Whole(50, 60_000)),
@@ -466,7 +464,7 @@ impl ConfigText<'_> {
             terminal: table.terminal,
             by,
             command: table.command,
-            command_deadline: seconds(table.command_seconds, COMMAND),
+            command_deadline: seconds(table.command_seconds, COMMAND_DEADLINE),
             command_environment: table.command_environment,
             webhook,
             quiet_hours: table.quiet_hours.as_deref().and_then(QuietHours::parse),

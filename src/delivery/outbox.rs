@@ -62,7 +62,7 @@ impl FleetSnapshot {
             return self.targets.iter().find(|seen| key.may_be(&seen.recipient.key));
         }
         let called = self.targets.iter().find(|seen| seen.recipient.name == intent.target);
-        // What the operator calls otherwise is still meant by the name that the configuration or tmux gives, if it alone is.
+        // A terminal that the operator renamed still answers to its name in the configuration or tmux, unless another one has it.
         let mut renamed = self.targets.iter().filter(|seen| seen.renamed_from.as_ref() == Some(&intent.target));
         called.or_else(|| renamed.next().filter(|_| renamed.next().is_none()))
     }
@@ -194,7 +194,7 @@ impl Outbox {
     }
 }
 
-/// What asks the thread right before the first byte: it writes down that the message is attempted, or takes it back.
+/// Asks the thread right before the first byte: it writes down that the message is attempted, or takes it back.
 struct Attempt {
     orders: OrderSender<OutboxOrder>,
     id: IntentId,

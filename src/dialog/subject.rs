@@ -61,7 +61,7 @@ pub fn approval(assessment: &Assessment, dialog: Option<&Dialog>) -> Option<Appr
 /// What an agent asks permission for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalSubject {
-    /// What it wants to do with it (`run`, `edit`), if the dialog says so in a known word.
+    /// Its verb (`run`, `edit`), if the dialog uses a known one.
     pub act: Option<&'static str>,
     /// The command, the file or whatever else.
     pub what: String,

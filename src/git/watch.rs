@@ -11,9 +11,8 @@ use super::{Distance, Git, root_of};
 use crate::repository::{GitFacts, GitTrouble};
 use crate::time::{Span, Timestamp};
 
-/// How often a repository is read in which an agent's screen changes, and one in which none does.
+/// How often a repository is read in which an agent's screen changes; one in which none does is read each minute.
 const ACTIVE: Span = Span::from_secs(5);
-const STILL: Span = Span::from_secs(60);
 /// A repository is read for a share of the time: after a reading nothing is read for so many times as long.
 const REST: u32 = 20;
 
@@ -71,7 +70,7 @@ impl<T> Schedule<T> {
         if self.is_open || !is_due {
             return false;
         }
-        (self.is_open, self.is_active, self.next) = (true, false, Some((now + ACTIVE, now + STILL)));
+        (self.is_open, self.is_active, self.next) = (true, false, Some((now + ACTIVE, now + Span::MINUTE)));
         true
     }
 

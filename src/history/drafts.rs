@@ -19,7 +19,7 @@ pub struct Drafts {
     path: PathBuf,
     /// How long they are kept.
     keep: Span,
-    /// Those that this process has read or written: what another one wrote meanwhile stays.
+    /// Drafts that this process has read or written; what another one wrote meanwhile stays.
     known: Mutex<Vec<Draft>>,
 }
 

@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::file::PATIENCE;
 use super::identity::Owner;
 use super::intents::{self, OPEN};
 use super::reader::{Reader, RecordFilter, Submission, listed};
 use crate::clock::now;
+use crate::operation::LONGEST_ACT;
 use crate::private::inode;
 use crate::record::{Body, Intent, Stored, Trouble};
 use crate::state::KeptNote;
@@ -20,10 +22,6 @@ use crate::time::{Span, Timestamp};
 
 /// How often the file is checked for changes; far shorter than a tick.
 const PAUSE: Duration = Duration::from_millis(150);
-/// How often a file that cannot be read is tried again.
-const RETRY: Duration = Duration::from_secs(1);
-/// How long to wait for an outcome; after that, the process that would have written it has died.
-const LATEST_OUTCOME: Span = Span::from_secs(600);
 
 /// An intent that is new or has progressed.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,7 +112,7 @@ impl Feeds {
         }
         tracing::debug!(%trouble, "what other processes write cannot be read");
         self.file.close();
-        Some(RETRY)
+        Some(PATIENCE)
     }
 
     fn read(&mut self) -> Result<(), Trouble> {
@@ -309,7 +307,7 @@ impl Feed for NewRecords {
 /// A record, which is reported at once or, for an input, once its outcome is known.
 fn entry(record: Stored, now: Timestamp) -> FeedEntry<Stored> {
     let has_ended = !matches!(&record.body, Body::Input(input) if input.outcome.is_none());
-    let is_open = !has_ended && now.since(record.at) < LATEST_OUTCOME;
+    let is_open = !has_ended && now.since(record.at) < LONGEST_ACT;
     let progress = (if has_ended { "ended" } else { "begun" }, 0);
     FeedEntry { number: record.id.0, progress, is_open, news: has_ended.then_some(record) }
 }

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::encoding::Codec;
 use super::usage::HOUR;
+use crate::clock;
 use crate::clock::now;
 use crate::private::{self, inode, state_directory};
 use crate::record::Trouble;
@@ -52,6 +53,9 @@ impl Settings {
     }
 }
 
+/// How long a file that another process holds is waited for, and until one that failed is tried again.
+pub const PATIENCE: Duration = Duration::from_secs(2);
+
 /// How the file is opened.
 #[derive(Clone, Debug)]
 pub(super) struct HistoryOptions {
@@ -65,7 +69,7 @@ pub(super) struct HistoryOptions {
 
 impl Default for HistoryOptions {
     fn default() -> Self {
-        Self { patience: Duration::from_secs(2), is_durable: false, most_pages: None }
+        Self { patience: PATIENCE, is_durable: false, most_pages: None }
     }
 }
 
@@ -127,7 +131,7 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, Trouble> {
     if found == i64::from(VERSION) {
         return Ok(connection);
     }
-    // An older file becomes a present one by being opened to write, which a reader may do as well.
+    // Opening an old file for writing migrates it; readers may do so too.
     drop(connection);
     drop(open(path, &HistoryOptions::default(), now())?);
     connect_to_read(path, flags)
@@ -135,7 +139,7 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, Trouble> {
 
 fn connect_to_read(path: &Path, flags: OpenFlags) -> Result<Connection, Trouble> {
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(Duration::from_secs(1))?;
+    connection.busy_timeout(PATIENCE)?;
     keep_plans(&connection)?;
     connection.pragma_update(None, "cache_size", READ_CACHE)?;
     Ok(connection)
@@ -218,7 +222,7 @@ fn lock(path: &Path, patience: Duration) -> Result<File, Trouble> {
         match file.try_lock() {
             Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) if since.elapsed() < patience => {
-                std::thread::sleep(Duration::from_millis(10));
+                std::thread::sleep(clock::A_MOMENT);
             }
             Err(TryLockError::WouldBlock) => return Err(Trouble::Locked),
             Err(TryLockError::Error(error)) => return Err(error.into()),
@@ -246,7 +250,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// What leads from each version to the next, from an empty file on. A step that was once released never changes.
+/// The steps from each version to the next, from an empty file on. A released step never changes.
 pub(super) const STEPS: &[&str] = &[
     // 1: what happened.
     "CREATE TABLE terminals (
@@ -481,15 +485,8 @@ pub(super) fn version(connection: &Connection) -> Result<i64, Trouble> {
     Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 
-/// When the first check comes after the start, and how far apart the others are.
-pub(super) const FIRST_CLEANING: Duration = Duration::from_secs(20);
-pub(super) const CLEANING_INTERVAL: Duration = Duration::from_secs(60);
-/// How often records that are too old are deleted.
-const AGE_CHECK: Span = Span::from_secs(3600);
 /// Records that are removed in one transaction: few enough that other processes are not kept waiting.
 const CHUNK: i64 = 500;
-/// Later than any record.
-const EVER: Timestamp = Timestamp::from_millis(i64::MAX);
 /// Pages that are given back to the file system at once.
 const PAGES: i64 = 1000;
 
@@ -508,7 +505,7 @@ pub(super) fn clean(connection: &mut Connection, limits: &Settings, now: Timesta
     if used(connection)? > limits.max_bytes {
         // Some room is made beyond the limit, so that this is not done for each record again.
         let enough = limits.max_bytes / 10 * 9;
-        while used(connection)? > enough && remove_oldest(connection, EVER)? {
+        while used(connection)? > enough && remove_oldest(connection, Timestamp::LAST)? {
             remove_loose(connection)?;
         }
     }
@@ -526,7 +523,7 @@ fn is_due(connection: &Connection, chore: &str, now: Timestamp) -> Result<bool, 
     let sql = "SELECT done_at FROM chores WHERE name = ?1";
     let done: Option<Timestamp> = connection.query_row(sql, [chore], |row| row.get(0)).optional()?;
     // A time in the future comes from a clock that was set back since.
-    Ok(done.is_none_or(|done| done > now || now.since(done) >= AGE_CHECK))
+    Ok(done.is_none_or(|done| done > now || now.since(done) >= Span::HOUR))
 }
 
 /// Removes some of the oldest records before a time; whether there were any.

@@ -51,7 +51,7 @@ impl HistoryHealth {
         Self { condition, lost: 0, set_aside: None, reported: None }
     }
 
-    /// What is wrong now, in a word or two that stand as long as it is; `None` while all is well.
+    /// The present trouble in a word or two; `None` while all is well.
     pub fn trouble(&self) -> Option<&'static str> {
         match &self.condition {
             WriterState::Degraded(trouble) => Some(trouble.word()),

@@ -27,8 +27,6 @@ use crate::time::{Span, Timestamp};
 const PAGE: u32 = 200;
 /// Screens that a transcript is put together from at most.
 const SCREENS: u32 = 200;
-/// How long after its end a success is withdrawn at the latest, with much to spare.
-const WITHDRAWN: Span = Span::from_secs(3600);
 
 /// Where questions go. The thread that answers them ends when this is dropped.
 #[derive(Clone, Debug)]
@@ -99,7 +97,7 @@ impl QuestionThread {
         let DayQuestion { date, zone, now, by, servers } = question;
         let (hours, end) = hours_of(*date, zone);
         // A success of the last minutes may have been withdrawn after midnight.
-        let until = (end + WITHDRAWN).min(*now);
+        let until = (end + Span::HOUR).min(*now);
         let period = Period { since: hours.first().copied(), until, zone: zone.clone() };
         let servers: Vec<_> = servers.iter().map(stored_server).collect();
         let reader = self.reader()?;
@@ -166,7 +164,7 @@ impl QuestionThread {
     fn stored_dialogs(&mut self, key: &TerminalKey, until: Timestamp, to: &mut Transcript) -> Result<(), Trouble> {
         let filter = RecordFilter {
             terminals: Some(vec![key.clone()]),
-            until: Some(until + Span::from_millis(1)),
+            until: Some(until.next()),
             kinds: vec![Kind::Transition],
             limit: Some(SCREENS),
             ..RecordFilter::default()

@@ -192,7 +192,7 @@ impl Reader {
         select(&self.connection, &mut self.codec, tail, values)
     }
 
-    /// What the operator did with a terminal, and what was sent to it, since a time. SQLite plans this once for all terminals.
+    /// The operator's acts and inputs at a terminal since a time. SQLite plans this once for all terminals.
     pub(super) fn done_since(&mut self, key: &TerminalKey, since: Timestamp) -> Result<Vec<Stored>, Trouble> {
         let Some(terminal) = terminal_row(&self.connection, key)? else { return Ok(Vec::new()) };
         let tail = "WHERE r.terminal = ?1 AND r.at >= ?2 AND r.kind IN ('action', 'input') ORDER BY r.at, r.id";

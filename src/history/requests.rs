@@ -6,14 +6,12 @@ use rusqlite::{Connection, params};
 
 use super::file::{self, HistoryOptions};
 use super::identity::Owner;
+use crate::operation::LONGEST_ACT;
 use crate::record::Trouble;
 use crate::time::{Span, Timestamp};
 
-/// How long a key is remembered, and how many of each token are.
-const KEPT: Span = Span::from_secs(24 * 3600);
+/// Keys of each token that are remembered, for a day.
 const MOST: i64 = 2000;
-/// How long an act may take; after that, its process can no longer report it.
-const LONGEST: Span = Span::from_secs(180);
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +58,7 @@ impl HttpRequests {
     pub fn begin(&mut self, request: &HttpRequest, now: Timestamp) -> Result<RequestProgress, Trouble> {
         let HttpRequest { token, key, digest } = request;
         let transaction = self.connection.transaction()?;
-        transaction.execute("DELETE FROM requests WHERE at < ?1", params![now - KEPT])?;
+        transaction.execute("DELETE FROM requests WHERE at < ?1", params![now - Span::DAY])?;
         // Nobody's acts push out the keys of another token.
         let sql = "DELETE FROM requests WHERE token = ?1 AND id <= \
                    (SELECT id FROM requests WHERE token = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)";
@@ -77,7 +75,7 @@ impl HttpRequests {
                 Ok(match row.get::<_, Option<u16>>(3)? {
                     _ if row.get::<_, String>(0)? != *digest => RequestProgress::Other,
                     Some(status) => RequestProgress::Answered { status, body: row.get(4)? },
-                    None if Owner::has_ended(&owner) || now.since(at) > LONGEST => RequestProgress::Lost,
+                    None if Owner::has_ended(&owner) || now.since(at) > LONGEST_ACT => RequestProgress::Lost,
                     None => RequestProgress::UnderWay,
                 })
             })?

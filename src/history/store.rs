@@ -12,6 +12,7 @@ use super::identity::{LEASE, Owner, terminal_row, terminal_row_for};
 use super::summary::ServerSummary;
 use super::{notes, usage};
 use crate::fleet::{ServerId, TerminalKey};
+use crate::follow_up::NEWS;
 use crate::hash::Fnv;
 use crate::operation::{Operation, Outcome};
 use crate::private::{HeldLock, inode};
@@ -20,8 +21,6 @@ use crate::screen::{KeptScreen, Screen};
 use crate::state::{Availability, LEFT, LEFT_UNWATCHED};
 use crate::time::{Span, Timestamp};
 
-/// How long records that the leader should write are kept: longer than it takes to notice that the leader has ended.
-const KEPT: Span = Span::from_secs(60);
 /// How far apart two processes may see the same change.
 const SAME_CHANGE: Span = Span::from_secs(3);
 
@@ -164,7 +163,7 @@ impl Store {
     /// # Errors
     /// Nothing was written.
     pub(super) fn beat(&mut self, now: Timestamp, stopped: Option<Timestamp>) -> Result<(), Trouble> {
-        self.watching.backlog.retain(|record| now.since(record.at()) < KEPT);
+        self.watching.backlog.retain(|record| now.since(record.at()) < NEWS);
         if !self.watching.terminals.is_empty() {
             let stopped = stopped.or_else(|| (now.since(self.last_beat) > LEASE).then_some(self.last_beat));
             self.transact(now, |batch| batch.beat(stopped))?;
@@ -220,7 +219,7 @@ fn sameness(happened: &impl serde::Serialize) -> i64 {
     hash.get().cast_signed()
 }
 
-/// One transaction in the making. When a part of it fails, all of it is to be given up.
+/// An open transaction. When a part of it fails, all of it is given up.
 struct StoreBatch<'a> {
     transaction: Transaction<'a>,
     codec: &'a mut Codec,

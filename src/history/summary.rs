@@ -17,8 +17,6 @@ use crate::time::{Span, Timestamp};
 /// How long a summary holds when nobody renews it: then nothing is watching any more. One of a process that has ended, as it
 /// was killed, does not hold at all.
 pub const SUMMARY_LASTS: Span = Span::from_secs(15);
-/// How long it holds when its process has ended.
-const HANDOVER: Span = Span::from_secs(1);
 /// Who has said what holds for that long: nobody any more.
 pub(super) const LEFT: &str = "";
 /// Terminals that are named; the others are counted.
@@ -110,9 +108,9 @@ impl ServerSummary {
         Ok(())
     }
 
-    /// What a process has said that ends holds for a moment only, in which the next one says the same.
+    /// Lets the summaries of a process that ends expire in a moment, in which the next one writes its own.
     pub(super) fn leave(connection: &Connection, owner: &Owner, now: Timestamp) -> Result<(), Trouble> {
-        let then = now - SUMMARY_LASTS + HANDOVER;
+        let then = now - SUMMARY_LASTS + Span::SECOND;
         connection.execute(
             "UPDATE standings SET at = ?1, owner = ?3 WHERE owner = ?2",
             params![then, owner.as_str(), LEFT],
@@ -127,7 +125,7 @@ pub(super) fn is_word(server: &str) -> bool {
     socket.is_some_and(|socket| socket == "default" || socket.starts_with("name:") || socket.starts_with("path:"))
 }
 
-/// What counts of a muted terminal: what it does, and never that it needs somebody.
+/// The status that a muted terminal counts as: it never needs anybody.
 const fn quiet(status: Status) -> Status {
     match status.attention() {
         Attention::None | Attention::Gone => status,
@@ -168,7 +166,7 @@ mod tests {
         // Who leaves in order says so, and the next one has a moment.
         summary.write(&connection, &owner).unwrap();
         ServerSummary::leave(&connection, &owner, now).unwrap();
-        assert_eq!((words(now), words(now + HANDOVER)), (1, 0));
+        assert_eq!((words(now), words(now + Span::SECOND)), (1, 0));
     }
 
     #[test]

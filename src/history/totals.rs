@@ -12,8 +12,9 @@ use super::reader::{LONG_AGO, Reader, StoredTerminal, points, watched};
 use super::usage::SessionUsage;
 use crate::record::Trouble;
 use crate::record::timeline::{Holder, TimelineSpan, timeline, turns};
-use crate::record::totals::{DayTotals, HOUR, Hour, NAMELESS, Totals, TotalsOf, hours};
+use crate::record::totals::{DayTotals, Hour, NAMELESS, Totals, TotalsOf, hours};
 use crate::state::TurnResult;
+use crate::time::Span;
 use crate::time::Timestamp;
 
 /// The period to total.
@@ -43,7 +44,7 @@ pub fn day_totals(
     period: &Period,
     grain: Grain,
 ) -> Result<Vec<DayTotals>, Trouble> {
-    // One transaction for hundreds of short questions: pages that were read stay known, and all is of one moment.
+    // One transaction for hundreds of small queries keeps pages in the cache and shows one consistent moment.
     reader.connection.execute_batch("BEGIN")?;
     let days = of_moment(reader, terminals, by, period, grain);
     reader.connection.execute_batch("COMMIT")?;
@@ -103,12 +104,12 @@ struct TerminalTotals<'a> {
     usage: Vec<&'a SessionUsage>,
 }
 
-/// What sessions had used in other terminals before they were resumed in this one, by their ids and agents.
+/// What resumed sessions had used in other terminals, by id and agent.
 type UsedBefore = HashMap<(Arc<str>, Arc<str>), Totals>;
 
 /// What was used in each session, by its id and agent, hour by hour.
 ///
-/// In one hour the terminal that was known first comes first.
+/// Within an hour, they are in the order in which their terminals were first seen.
 type OfSessions<'a> = HashMap<(&'a str, &'a str), Vec<&'a (i64, SessionUsage)>>;
 
 fn by_session(all: &[(i64, SessionUsage)]) -> OfSessions<'_> {
@@ -218,7 +219,7 @@ fn growth(usage: &[&SessionUsage], begun: Timestamp, before: &UsedBefore) -> Vec
             known.tokens_in = tokens_in.or(known.tokens_in);
             known.tokens_out = tokens_out.or(known.tokens_out);
             known.cost_usd = cost_usd.or(known.cost_usd);
-            let is_begun_within = (used.hour..used.hour + HOUR).contains(&begun);
+            let is_begun_within = (used.hour..used.hour + Span::HOUR).contains(&begun);
             growth.push((if is_begun_within { begun } else { used.hour }, grown(used, known)));
         }
     }

@@ -33,8 +33,8 @@ pub struct SessionUsage {
     pub tokens_in: Option<u64>,
     pub tokens_out: Option<u64>,
     pub cost_usd: Option<f64>,
-    /// What of that was used before anyone watched: in, out and paid. Nothing of a session that was seen to begin, and of
-    /// every hour but its first.
+    /// The share used before anybody watched: in, out and paid. It is nothing where the session was seen to begin, and in every
+    /// hour but its first.
     pub before: (Option<u64>, Option<u64>, Option<f64>),
 }
 

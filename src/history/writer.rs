@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::file::PATIENCE;
 use super::file::{self, HistoryOptions, Settings};
 use super::health::{HistoryHealth, WriterState};
 use super::identity::Owner;
@@ -19,11 +20,8 @@ use crate::time::{Span, Timestamp};
 const BATCH: usize = 256;
 /// How long the first message of a batch waits for others.
 const GATHER: Duration = Duration::from_millis(50);
-/// How often the thread wakes, and a delay that only a stopped process has.
-const AWAKE: Duration = Duration::from_secs(1);
+/// Only a stopped process wakes so late: the thread wakes each second.
 const STOPPED: Span = Span::from_secs(4);
-/// How long to wait after a failure.
-const RETRY: Duration = Duration::from_secs(2);
 
 /// Says how the writing goes.
 pub(super) fn set(health: &Mutex<HistoryHealth>, condition: WriterState) {
@@ -71,9 +69,9 @@ impl Writer {
             store: None,
             watching: Watching::default(),
             pending: Vec::new(),
-            next_beat: now + BEAT_TIME,
+            next_beat: now + Duration::from(BEAT),
             stopped: None,
-            next_cleaning: now + file::FIRST_CLEANING,
+            next_cleaning: now + Duration::from(Span::MINUTE),
             not_before: now,
             damaged: false,
             upkeep_trouble: None,
@@ -108,7 +106,8 @@ impl Writer {
         };
         while self.pending.len() < BATCH {
             let asleep = now();
-            let received = messages.recv_timeout(until.saturating_duration_since(Instant::now()).min(AWAKE));
+            let received =
+                messages.recv_timeout(until.saturating_duration_since(Instant::now()).min(Span::SECOND.into()));
             if now().since(asleep) > STOPPED {
                 self.stopped.get_or_insert(asleep);
             }
@@ -151,7 +150,7 @@ impl Writer {
                 tracing::warn!(%trouble, path = %self.path.display(), "the history cannot be written");
                 // Damage is mended by the next attempt, which follows at once; damage again is not.
                 let mend = trouble == Trouble::Damaged && !self.damaged;
-                self.not_before = if mend { Instant::now() } else { Instant::now() + RETRY };
+                self.not_before = if mend { Instant::now() } else { Instant::now() + PATIENCE };
                 self.note_trouble(&trouble);
                 set(&self.health, WriterState::Degraded(trouble));
                 // Last, as whoever is answered asks the health for the reason.
@@ -196,7 +195,7 @@ impl Writer {
         if let Err(trouble) = &done {
             tracing::warn!(%trouble, path = %self.path.display(), "the history cannot be kept up");
             // All of it waits, so that the next attempt is one at what failed.
-            let later = Instant::now() + RETRY;
+            let later = Instant::now() + PATIENCE;
             for next in [&mut self.next_beat, &mut self.next_cleaning] {
                 *next = (*next).max(later);
             }
@@ -209,11 +208,11 @@ impl Writer {
         let Some(store) = &mut self.store else { return Ok(()) };
         if Instant::now() >= self.next_beat {
             store.beat(at, None)?;
-            self.next_beat = Instant::now() + BEAT_TIME;
+            self.next_beat = Instant::now() + Duration::from(BEAT);
         }
         if Instant::now() >= self.next_cleaning {
             file::clean(store.connection(), &self.limits, at)?;
-            self.next_cleaning = Instant::now() + file::CLEANING_INTERVAL;
+            self.next_cleaning = Instant::now() + Duration::from(Span::MINUTE);
         }
         Ok(())
     }
@@ -245,8 +244,6 @@ impl Writer {
         flushes.into_iter().for_each(|flush| flush.settle(written));
     }
 }
-
-const BEAT_TIME: Duration = Duration::from_millis(BEAT.as_millis());
 
 /// Writes what is pending, which holds afterwards what is to be tried again. A message that cannot be written for a
 /// reason of its own must not hold up the others, so after such a failure each goes alone, and those that fail are lost.
@@ -357,7 +354,7 @@ mod tests {
             assert!(writer.work(false), "records do not wait for the upkeep");
             let condition = writer.health.lock().unwrap().condition.clone();
             assert!(matches!(condition, WriterState::Degraded(Trouble::Other(_))), "{condition:?}");
-            assert!(writer.pending.is_empty() && writer.next_cleaning >= before + RETRY);
+            assert!(writer.pending.is_empty() && writer.next_cleaning >= before + PATIENCE);
         }
         assert_eq!(answer.try_recv(), Ok(true), "what was flushed is in the file");
         assert_eq!(["transitions", "inputs", "submissions"].map(|table| count(&path, table)), [1, 1, 1]);

@@ -88,7 +88,7 @@ impl ServerPoller {
         missing
     }
 
-    /// What runs in a pane whose processes are not to be seen: the command that tmux names may still be the agent's own.
+    /// The program of a pane whose processes cannot be seen: the command that tmux names may still be the agent's own.
     fn unseen(&self, suspect: &Suspect, problem: Problem) -> Program {
         match self.profiles.identify(&suspect.command, &[], suspect.tool.as_deref()) {
             wrapper @ Program::Wrapper { .. } => self.memory.read_through(suspect).unwrap_or(wrapper),

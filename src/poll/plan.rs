@@ -304,8 +304,7 @@ impl ServerMemory {
         if self.awaited.is_empty() { self.pace.pause(took) } else { Duration::ZERO }
     }
 
-    /// One row for each pane: a pane that is linked into several sessions is taken where a rule names it or makes it a
-    /// task, else where its window is at home.
+    /// Chooses one row for each pane: where a rule names it or makes it a task, else where its window is at home.
     fn choose_rows<'a>(&self, rows: &'a [Arc<ListedPane>]) -> Vec<&'a Arc<ListedPane>> {
         let mut chosen: Vec<&Arc<ListedPane>> = Vec::new();
         let mut index: BTreeMap<PaneId, usize> = BTreeMap::new();

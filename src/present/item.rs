@@ -259,7 +259,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Whether its pane is there no more: what the row says is of then.
+    /// Whether its pane is gone, so that the row tells of the past.
     pub fn is_of_the_past(self) -> bool {
         match self {
             Item::Terminal(terminal) => terminal.state.is_unavailable(),
@@ -432,7 +432,7 @@ impl Measure {
         })
     }
 
-    /// Whether few of it is what the operator looks for.
+    /// Whether smaller values sort first.
     pub const fn is_worth_when_small(self) -> bool {
         matches!(self, Self::ContextLeft | Self::PlanDone)
     }

@@ -144,7 +144,7 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
         return NOTES.iter().find(|(of, _)| *of == note).map(|(_, said)| Sentence::of(Status::Unknown, said, ""));
     }
     let asked = || state.and_then(|state| asked(state, None)).unwrap_or_default();
-    // What stood there before it could not be read is no news when it can be read again.
+    // A state that was only unreadable for a moment is not news.
     let stands = state.is_some_and(|state| state.since().at < transition.at);
     let is_unseen = state.is_some_and(|state| !state.since().exact);
     let trouble = || {
@@ -239,7 +239,7 @@ fn of_result(result: TurnResult, now: Status, note: &str, state: Option<&State>)
 /// How long a turn took: the work, and the wait for the operator if there was any.
 fn after(last: &LastTurn) -> Option<String> {
     let (worked, waited) = (last.worked()?, last.waited?);
-    let waits = waited >= Span::from_secs(1) && (worked + waited).rounded() != worked.rounded();
+    let waits = waited >= Span::SECOND && (worked + waited).rounded() != worked.rounded();
     let waited = if waits { format!(", waited {}", waited.rounded()) } else { String::new() };
     Some(format!(" after {}{waited}", worked.rounded()))
 }

@@ -15,9 +15,6 @@ words! {
 
 /// How often a process that watches says so.
 pub const BEAT: Span = Span::from_secs(10);
-/// Two watches no further apart than this are one: another process took over from a killed one, whose last sign was some
-/// time before.
-const SEAM: Span = BEAT;
 
 impl Holder {
     /// Who has the turn in a state: the agent that works, the operator that it waits for, the operator for whom it is
@@ -166,7 +163,8 @@ fn merged(watched: &[(Timestamp, Timestamp)]) -> Vec<(Timestamp, Timestamp)> {
     let mut merged: Vec<(Timestamp, Timestamp)> = Vec::new();
     for (begin, end) in sorted {
         match merged.last_mut() {
-            Some((_, last)) if begin.since(*last) <= SEAM => *last = end.max(*last),
+            // Another process took over from a killed one, whose last sign was some time before.
+            Some((_, last)) if begin.since(*last) <= BEAT => *last = end.max(*last),
             _ => merged.push((begin, end)),
         }
     }

@@ -100,9 +100,6 @@ impl DayTotals {
     }
 }
 
-/// The length of an hour.
-pub const HOUR: Span = Span::from_secs(3600);
-
 /// An hour of the clock on the wall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hour {

@@ -19,8 +19,10 @@ use tokio::time::timeout;
 use super::error::Error;
 use super::transport::{OUTPUT_LIMIT, Output, Settings, Transport, Way, command, spawn_error};
 use super::words::Nonce;
+use crate::clock;
 use crate::fleet::ServerId;
 use crate::screen::harmless;
+use crate::time::Span;
 
 /// The loop on the host.
 const LOOP: &str = include_str!("host.sh");
@@ -318,9 +320,9 @@ impl Session {
 
     /// What was said at last before the connection ended: by what leads there, or by a login that lets nobody in.
     async fn last_words(&mut self) -> String {
-        let ended = timeout(Duration::from_secs(1), self.child.wait()).await;
+        let ended = timeout(Span::SECOND.into(), self.child.wait()).await;
         // Who hears the complaints may not have heard the last one yet.
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(clock::A_MOMENT).await;
         let said = [lock(&self.complaints).clone(), std::mem::take(&mut self.output.bytes)];
         let last = said.iter().find_map(|bytes| {
             let text = String::from_utf8_lossy(bytes);
@@ -344,7 +346,7 @@ struct AnswerReader {
 }
 
 impl AnswerReader {
-    /// What stands before the mark. What stands behind it is left for the next one.
+    /// Returns what precedes the mark; the rest stays buffered.
     async fn up_to(&mut self, mark: &str, limit: usize) -> Result<Vec<u8>, Broken> {
         let mark = mark.as_bytes();
         let mut searched = 0;

@@ -49,8 +49,8 @@ pub(super) fn header_format(nonce: &Nonce, on_host: bool) -> String {
     format!("{nonce}H#{{pid}},%s,#{{version}},{}{nonce}", instance_format(on_host))
 }
 
-/// What a server says of itself that no other one does, in letters, digits and `. _ -`: its process and its start, and on a
-/// host the machine's name. The name of this machine may change while its servers live on.
+/// The identity of a server, in letters, digits and `. _ -`: its process and its start, and on a host the machine's name. The
+/// name of this machine may change while its servers live on.
 pub(super) fn instance_format(on_host: bool) -> &'static str {
     if on_host { "#{s/[^A-Za-z0-9._-]//:host}.#{pid}.#{start_time}" } else { "#{pid}.#{start_time}" }
 }
@@ -91,7 +91,7 @@ pub(super) fn session_format(nonce: &Nonce) -> String {
     format!("{nonce}W#{{session_id}},#{{session_windows}}{nonce}#{{session_name}}{nonce}#{{session_group}}{nonce}")
 }
 
-/// Whose screen follows, where its facts stand in the listing of the same call: the server runs a file of commands in one pass,
+/// Marks whose screen follows. Its facts stand in the listing of the same call: the server runs a file of commands in one pass,
 /// and reads nothing that panes print meanwhile.
 pub(super) fn mark_format(nonce: &Nonce, pane: PaneId) -> String {
     format!("{nonce}M{}{nonce}", pane.0)

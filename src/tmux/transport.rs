@@ -258,7 +258,7 @@ fn ssh_options(name: &str, way: Way) -> Vec<String> {
     options.flat_map(|option| ["-o".to_owned(), option]).collect()
 }
 
-/// What a server prints at most in one call. Five hundred full screens are a tenth of it.
+/// The most that a server prints in one call. Five hundred full screens are a tenth of it.
 pub(super) const OUTPUT_LIMIT: usize = 64 << 20;
 
 /// What a process left behind.

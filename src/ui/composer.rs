@@ -49,7 +49,7 @@ pub struct Composer {
     replaced: Option<(String, Option<Timestamp>)>,
     /// Whether that text is selected as a whole: what is typed takes its place, and any other key keeps it.
     is_selected: bool,
-    /// How it is to be sent once the operator has said yes to the question that lies over it.
+    /// When to send it, once the question over it is confirmed.
     asking: Option<When>,
     /// Why no prompt can wait, where none can.
     cannot_wait: Option<&'static str>,
@@ -491,7 +491,7 @@ impl Overlay for Composer {
         Flow::Stay
     }
 
-    /// What was taken is no draft any more, even if the composer was opened on it again.
+    /// An accepted prompt is no draft any more, even if the composer was opened on it again.
     fn on_event(&mut self, event: OverlayEvent<'_>, cx: &mut OverlayContext<'_, '_>) {
         match event {
             OverlayEvent::Ended {

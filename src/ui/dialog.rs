@@ -38,7 +38,7 @@ pub use state::DialogBox;
 pub use verdict::{meant_option, verdict_hints};
 
 impl Shown {
-    /// What a terminal shows that waits, unless that is no dialog that can be read.
+    /// The readable dialog that a terminal waits with.
     fn of(terminal: &Terminal) -> Option<Self> {
         let (dialog, screen) = (terminal.dialog.as_ref()?, terminal.screen()?);
         let excerpt = terminal.state.assessment.operator_excerpt.clone().unwrap_or_default();
@@ -83,7 +83,7 @@ impl DialogBox {
                 shown.before = before.before;
                 self.message.take_if(|_| matches!(self.stage, Stage::Closed));
                 if self.stage != Stage::Sending && before.dialog.ticked() != shown.dialog.ticked() {
-                    self.begin_anew(&shown.dialog, "what is ticked there changed; nothing was submitted");
+                    self.begin_anew(&shown.dialog, "the agent's selection changed; nothing was submitted");
                 }
             }
             Some(before) => {
@@ -106,7 +106,7 @@ impl DialogBox {
                 if meant == Some(Action::RefuseWhy) {
                     self.typing = Some(Typing { line: LineInput::default(), option: chosen });
                 }
-                // One that came up just now may not be the one that the key was meant for that opened it.
+                // A dialog that just came up may not be the one that the key was meant for.
                 let since = terminal.state.since().at;
                 self.question.shown_since(self.slipped.map_or(since, |slipped| slipped.max(since)));
             }
@@ -240,7 +240,7 @@ impl DialogBox {
             return;
         };
         if option.ticked.is_none() || option.takes_text == Some(TextEntry::Inline) {
-            let message = format!("{} {} cannot be ticked from here; go there", option.name, option.label);
+            let message = format!("option {} can only be ticked in the pane", option.name);
             return self.warn(&message);
         }
         match self.ticks.binary_search(&chosen) {

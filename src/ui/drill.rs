@@ -12,14 +12,15 @@ mod subject;
 mod texts;
 
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::prelude::{Buffer, Line, Position, Rect};
+use ratatui::prelude::{Buffer, Line, Position, Rect, StatefulWidget};
 
 use super::composer::Composer;
+use super::kit::reading::Wrapped;
 use super::kit::scroll::rows_of;
 use super::search::SearchableText;
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, OverlayPlace,
-    Viewport, blank, frame, layout, line, preview, reading, span, text, times,
+    Viewport, blank, frame, layout, line, preview, span, text, times,
 };
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::record::question::Answer;
@@ -251,13 +252,21 @@ impl Drill {
                     (None, Some(None)) => return say(buffer, "no profile has read a screen of it"),
                     (None, None) => return say(buffer, "reading …"),
                 };
-                reading::draw(&mut self.why, buffer, inner, lines.len(), |index| lines[index].clone());
+                Wrapped { count: lines.len(), line: |index: usize| lines[index].clone() }.render(
+                    inner,
+                    buffer,
+                    &mut self.why,
+                );
             }
             Side::Transcript => self.transcript.draw(canvas, buffer, inner, self.selected),
             Side::Diff => self.diff.draw(canvas, buffer, inner, self.here),
             Side::Facts => {
                 let lines = self.shown.facts(canvas, view);
-                reading::draw(&mut self.facts, buffer, inner, lines.len(), |index| lines[index].clone());
+                Wrapped { count: lines.len(), line: |index: usize| lines[index].clone() }.render(
+                    inner,
+                    buffer,
+                    &mut self.facts,
+                );
             }
         }
     }

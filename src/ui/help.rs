@@ -210,10 +210,7 @@ fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<HelpLine> {
         (DRAFTED, "you started a prompt for it here and have not sent it"),
         (">", "before an age: nobody saw the state begin, so it is at least that old"),
         (MOVES, "before an age, or under STABLE: the screen is still changing"),
-        (
-            "data",
-            "in the header: what is shown is younger than that; a server that does not answer has a time of its own",
-        ),
+        ("data", "in the header: the age of the oldest data; servers that do not answer show their own"),
     ] {
         let mark = span(format!("  {} ", padded(mark, MARK - 1)), parts.quiet);
         lines.extend(hanging(mark.into(), span(text, parts.text), None, room));

@@ -192,7 +192,7 @@ fn plain(key: KeyEvent) -> KeyCombination {
     KeyCombination::one_key(code, modifiers).normalized()
 }
 
-/// What was pressed with control: the bytes that terminals send for `\\`, `]`, `^` and `_` are read as digits.
+/// The character pressed with control: terminals send `\\`, `]`, `^` and `_` as bytes that are read as digits.
 pub(super) fn control_character(c: char) -> char {
     match c {
         '4' => '\\',

@@ -40,7 +40,7 @@ pub struct Raw {
     pressed: Vec<String>,
     /// What the task that it was opened for is called.
     task: Option<String>,
-    /// What that asked, where this was opened to answer it: it closes once that was answered.
+    /// The question that this was opened to answer; it closes once that was answered.
     question: Option<TaskQuestion>,
 }
 

@@ -27,19 +27,14 @@ use crate::time::{Span, Timestamp};
 
 /// How often the store is checked for messages that other processes queued or left behind.
 const PAUSE: Duration = Duration::from_millis(500);
-/// Messages about events that one agent gets within [`COUNTED`] at most; what else happens waits, and becomes one message.
+/// Messages about events that one agent gets within a minute at most; what else happens waits, and becomes one message.
 const MOST: u64 = 4;
-/// The time in which they are counted.
-const COUNTED: Span = Span::from_secs(60);
-/// How long what another process had begun is waited for: a tmux that it started may still deliver, and its outcome come late.
-const AFTERMATH: Span = Span::from_secs(3);
 /// Why it is not known whether something arrived that another process attempted.
 const DIED: &str = "its sender died";
 /// How long an agent that refused a message is left alone.
 const RESPITE: Span = Span::from_secs(2);
-/// How long a message whose agent is there has at least.
-const STAYS: Span = Span::from_secs(60);
-/// How long the terminal of a message may take to be found.
+/// How long the terminal of a message may take to be found, and the outcome of one that another process began to send: a tmux that
+/// it started may still deliver.
 const IS_FOUND: Span = Span::from_secs(5);
 
 /// Starts to send queued messages and follow-ups; `None` without a history, which is reported if there are rules.
@@ -264,7 +259,7 @@ impl Worker {
             return Ok(false);
         }
         let to = &intent.target;
-        let is_limited = self.open(now)?.told_since(to, now - COUNTED)? >= MOST;
+        let is_limited = self.open(now)?.told_since(to, now - Span::MINUTE)? >= MOST;
         let subject = format!("follow-ups to {to} wait");
         match is_limited {
             true => self.limits.tell(&subject, &format!("it was told {MOST} times within a minute")),
@@ -351,8 +346,8 @@ impl Worker {
             let Some(expires) = intent.expires else { continue };
             if self.snapshot.target(&intent).is_some_and(|seen| seen.posture != Posture::Gone) {
                 self.missing.remove(&intent.id);
-                if expires < now + STAYS {
-                    self.open(now)?.prolong(intent.id, now + STAYS + STAYS)?;
+                if expires < now + Span::MINUTE {
+                    self.open(now)?.prolong(intent.id, now + Span::MINUTE + Span::MINUTE)?;
                 }
                 continue;
             }
@@ -412,7 +407,7 @@ impl Worker {
             };
             if is_on_its_way {
                 self.abandoned.insert(intent.id, now);
-            } else if now.since(since) >= AFTERMATH {
+            } else if now.since(since) >= IS_FOUND {
                 let attempted = intent.attempted_at.unwrap_or(intent.created);
                 let intents = self.open(now)?;
                 match intents.outcome_by(&producer(&intent).to_string(), attempted)?.as_deref() {
@@ -454,7 +449,7 @@ impl Worker {
     }
 }
 
-/// What is to be told of records, oldest first. Of dialogs it is not known whether they stood for a moment.
+/// The events in some records, oldest first. Whether a dialog stayed for a moment is not known.
 fn recorded(records: &[Stored]) -> Vec<FollowUpEvent> {
     let ended = |record: &Stored| record.body.agent().and_then(|state| state.last_turn.at);
     let is_taken_back = |key: &TerminalKey, at: Timestamp| {

@@ -231,7 +231,7 @@ impl Hooks {
         copies.chain([set(&[], session, names::COPIED, &copied.join(","))]).collect()
     }
 
-    /// Whether everything in the session's own array came from fleetwatch.
+    /// Whether all hooks of the session are fleetwatch's.
     fn are_all_ours(&self) -> bool {
         let copied = |index: &u32| self.copied.contains(index) && self.own.get(index) == self.global.get(index);
         self.own.keys().all(|index| *index == INDEX || copied(index))

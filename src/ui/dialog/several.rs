@@ -108,7 +108,7 @@ impl SeveralDialogs {
             }
         }
         several.question = Question::with(several.marked());
-        // One that came up just now may not be one that the key was meant for that opened the box.
+        // A dialog that just came up may not be the one that the key was meant for.
         several
             .question
             .shown_since(terminals.iter().map(|terminal| terminal.state.since().at).max().unwrap_or_default());
@@ -296,7 +296,7 @@ impl SeveralDialogs {
     }
 }
 
-/// What stands between the names of an option that has another one in each dialog.
+/// Separates the names of an option that differs between the dialogs.
 const BETWEEN: char = '/';
 
 fn is_one_of(name: &str, names: &str) -> bool {

@@ -29,7 +29,7 @@ pub struct DialogBox {
     pub(super) stage: Stage,
     /// Whether keys have gone to the dialog that is shown, whatever became of them.
     pub(super) has_sent: bool,
-    /// What the operator reads below the options, and whether the last frame had a line for it beside what would be sent.
+    /// The message below the options, and whether the last frame had a line for it.
     pub(super) message: Option<(Status, String)>,
     pub(super) has_line: bool,
     /// When the row came under the cursor by itself.

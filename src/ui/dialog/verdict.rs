@@ -10,7 +10,7 @@ use crate::status::Status;
 use crate::time::Timestamp;
 use crate::ui::{Action, Context, Hint, LineInput, Overlay, OverlayContext, Topic};
 
-/// What is said of an answer that came before anybody can have read what is asked.
+/// The refusal of an answer given before anybody can have read the dialog.
 const TOO_EARLY: &str = "nothing was sent: it is new on the screen; look at it first";
 
 /// Why a text is not sent that nobody has seen in its line yet.

@@ -6,13 +6,9 @@ use crate::repository::{DiffLine, DiffLineKind, GitFacts, GitTrouble, WorkingTre
 use crate::screen::KeptScreen;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
+use crate::ui::pace::REREAD;
 use crate::ui::search::SearchableText;
 use crate::ui::{Canvas, blank, line, span};
-
-/// How soon the difference is read again when other facts of the repository were read.
-const FACTS: Span = Span::from_secs(1);
-/// The same when only the screen has changed, or when it could not be read.
-const LATER: Span = Span::from_secs(5);
 
 /// The difference that is read.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +38,8 @@ impl DiffView {
         };
         let has_failed = matches!(self.result, Some(Err(_)));
         !self.is_under_way
-            && ((asked.git.as_ref() != git && age >= FACTS) || ((!is_same_screen || has_failed) && age >= LATER))
+            && ((asked.git.as_ref() != git && age >= Span::SECOND)
+                || ((!is_same_screen || has_failed) && age >= REREAD))
     }
 
     /// Takes note that it is asked for.

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use crate::record::{ScreenId, Trouble};
 use crate::screen::Screen;
 use crate::time::{Span, Timestamp};
+use crate::ui::pace::RECORDED;
 
-/// How long after a change it is in the history, and how long until another process has written it at the latest.
-const WRITTEN: [Span; 2] = [Span::from_millis(400), Span::from_secs(3)];
+/// What this process sees is in the history after this time.
+const WRITTEN: Span = Span::from_millis(400);
 
 /// What was asked and what was answered.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +52,7 @@ pub(super) enum Shot {
 impl DrillRequests {
     /// A transition was seen: the history will have it soon.
     pub(super) fn changed(&mut self, now: Timestamp) {
-        self.again = WRITTEN.iter().map(|span| now + *span).collect();
+        self.again = vec![now + WRITTEN, now + RECORDED];
     }
 
     /// What is said below the oldest step that is known.

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use ratatui::prelude::{Buffer, Line, Rect};
+use ratatui::prelude::{Buffer, Line, Rect, StatefulWidget};
 use regex::RegexBuilder;
 
 use super::frame::{self, Hint, Look};
 use super::input::LineInput;
 use super::line::{self, blank, span};
-use super::reading;
+use super::reading::Wrapped;
 use super::scroll::Viewport;
 use crate::ui::action::Action;
 
@@ -179,7 +179,7 @@ impl SearchableText {
         line: impl Fn(usize) -> Line<'static>,
     ) {
         let mut view = self.view;
-        reading::draw(&mut view, buffer, area, count, |index| self.marked(look, index, line(index)));
+        Wrapped { count, line: |index| self.marked(look, index, line(index)) }.render(area, buffer, &mut view);
         self.view = view;
     }
 

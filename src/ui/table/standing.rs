@@ -17,7 +17,7 @@ const ABOUT: Span = Span::from_secs(3);
 pub(super) fn state_for(cell: &Cell<'_, '_>, cells: usize, word: &str) -> Vec<Part> {
     let style = cell.aged(cell.canvas.theme.style(cell.status));
     let mut age = times::lasting(cell.item.since(), cell.canvas.now);
-    // How long somebody has been waited for says more than a part of the word, which the glyph says, too.
+    // The wait says more than a cut status word; the glyph shows the status.
     let is_narrow = cell.status.needs_operator() && cells < text::width(word) + 1;
     let word = if is_narrow { "" } else { word };
     let room = if is_narrow { cells } else { cells.saturating_sub(text::width(word) + 1) };

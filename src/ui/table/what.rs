@@ -10,8 +10,8 @@ use crate::ui::{Part, field, right, text};
 /// The cells that are left for what a row asks or does before why its prompts wait is said.
 const WORDS_LEAST: usize = 24;
 
-/// What it waits for or does, before the prompts that wait for it. That there is a draft stands before its own words, and
-/// else at the end, where nobody takes it for the beginning of what the agent says.
+/// The words of a row, before its queued prompts. The sign of a draft stands before the draft's own words, and else at the end,
+/// where nobody takes it for the agent's.
 pub(super) fn words_of(cell: &Cell<'_, '_>, cells: usize, words: &str) -> Vec<Part> {
     let (draft, style) = (cell.canvas.draft(cell.item), cell.canvas.theme.parts.key);
     let is_drafted = cell.canvas.memory.arrangement.flags.is_drafted(cell.item);

@@ -318,7 +318,7 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         (
             &["history", "--since", "2026-11-21", "--until", "2026-11-20"],
             "error: --since 2026-11-21 00:00:00 is after --until 2026-11-20 00:00:00",
-            "hint: nothing can be between them; exchange the two",
+            "hint: swap them",
         ),
         (
             &["queue", "dismiss", "x"],

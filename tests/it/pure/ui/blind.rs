@@ -570,7 +570,7 @@ fn nothing_is_handed_in_without_a_tick_and_nothing_after_a_change() {
     // Somebody ticks another one in the terminal itself.
     ask(&mut fleet, 0, &boxes(3, &[3]));
     let shown = text(&mut ui, &fleet, 80, 24);
-    assert!(shown.contains("what is ticked there changed") && shown.contains("[ ] Part 2"), "{shown}");
+    assert!(shown.contains("selection changed") && shown.contains("[ ] Part 2"), "{shown}");
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Char(' '), KeyCode::Enter]), []);
     fleet.now = fleet.now + Span::from_secs(2);
     frame(&mut ui, &fleet, 80, 24);
