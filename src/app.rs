@@ -2,7 +2,6 @@
 
 mod actors;
 mod appearance;
-mod drafts;
 mod keeper;
 mod lending;
 mod reload;
@@ -42,9 +41,8 @@ use actors::{Actors, Continuation};
 pub use appearance::Environment;
 use appearance::FileWatch;
 pub use appearance::{LoadResult, LoadSource, ProfilesResult};
-use drafts::DraftStore;
-use keeper::ChoiceStore;
 pub use keeper::kept_flags;
+use keeper::{ChoiceStore, DraftStore};
 pub use terminal::AppError;
 use terminal::{Lent, SignalRequest, Signals, Tty, given_back};
 

@@ -50,7 +50,7 @@ pub struct Scene {
     rests: Span,
     /// What it goes on with where somebody says no or interrupts it.
     refused: Option<RefusedEnding>,
-    /// The branch of the repository that it works in, which has changes; without one there is none.
+    /// The branch of its repository with changes; without one it has no repository.
     pub branch: Option<&'static str>,
 }
 

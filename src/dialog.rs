@@ -12,7 +12,7 @@ mod text;
 
 use std::ops::Range;
 
-pub use choose::NoChoice;
+pub use choose::ChoiceError;
 use option::begins;
 pub use option::{Choice, Cut, Manner, Notes, Press, Submit, TextEntry, Verdict, in_words};
 pub use subject::{ApprovalSubject, about, approval, asked, asked_before};
@@ -149,7 +149,7 @@ impl Dialog {
     pub fn row_text(&self, screen: &Screen, y: usize) -> String {
         let Some(row) = screen.row(y).map(Row::spelled) else { return String::new() };
         match self.marked.filter(|_| self.manner == Manner::Buttons && self.option_rows.contains(&y)) {
-            Some(marked) => read::buttons::with_marked(&row, marked),
+            Some(marked) => read::with_marked(&row, marked),
             None => row.text().to_owned(),
         }
     }

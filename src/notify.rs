@@ -37,7 +37,7 @@ pub struct Suppression<'a> {
     pub looks_at: Option<&'a TerminalKey>,
     /// Which terminals are muted.
     pub is_muted: &'a dyn Fn(&Terminal) -> bool,
-    /// The same of a task.
+    /// Whether a task is muted.
     pub is_task_muted: &'a dyn Fn(&Task) -> bool,
 }
 

@@ -200,7 +200,7 @@ impl ServerPoll {
     /// The inputs for the fleet; tasks first, so that after the server's report both are known.
     fn inputs(self) -> impl Iterator<Item = Input> + Send {
         let reports = [self.tasks.map(Input::Tasks), Some(Input::Server(self.server))];
-        // What was sent to a terminal can only be told of one that is there.
+        // A terminal must exist before it can have been sent something.
         let (sent, known): (Vec<Input>, Vec<Input>) =
             self.known.into_iter().partition(|input| matches!(input, Input::Submitted { .. }));
         known.into_iter().chain(reports.into_iter().flatten()).chain(sent)

@@ -1,19 +1,19 @@
 //! What is kept: records of what happened to terminals and of what was done to them, as they are written ([`Record`]) and as they
 //! are read back ([`Stored`]); what is not sent yet; and what is asked about all that. Types, without the file.
 
+mod error;
 mod outbox;
 pub mod question;
 pub mod timeline;
 pub mod totals;
-mod trouble;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+pub use error::HistoryError;
 pub use outbox::{Draft, Intent};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-pub use trouble::Trouble;
 
 use crate::dialog::Verdict;
 use crate::fleet::{TaskTransition, TerminalKey, TerminalTransition};

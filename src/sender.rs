@@ -26,7 +26,7 @@ use crate::fleet::TerminalKey;
 use crate::history::History;
 use crate::ids::NamedPlace;
 use crate::operation::{
-    Act, Key, Obstacle, Operation, Outcome, PasteText, Producer, Recipient, Refusal, Reply, UnfitText, When,
+    Act, Key, Obstacle, Operation, Outcome, PasteText, Producer, Recipient, Refusal, Reply, TextError, When,
 };
 use crate::process::{self, Thoroughness};
 use crate::profile::{Classification, Profile, ProfileSet, Program, RefusedInputs};
@@ -133,7 +133,7 @@ impl Sender {
         let operation = Arc::new(operation);
         // An agent cuts the blanks off a prompt; it makes no prompt of blanks alone.
         if matches!(&operation.act, Act::Prompt { text, .. } if text.trim().is_empty()) {
-            let outcome = Outcome::from(Refusal::Text(UnfitText::Empty));
+            let outcome = Outcome::from(Refusal::Text(TextError::Empty));
             self.tell(OperationEvent::Ended(operation, outcome.clone()));
             return outcome;
         }

@@ -35,7 +35,7 @@ use turn::{Sighting, TurnTracker};
 
 use serde_json::json;
 
-use crate::agent_record::AgentRecordReading;
+use crate::agent_record::{AgentRecordReading, RecordedPhase};
 use crate::profile::{Classification, TakenAs, Temporal};
 use crate::screen::KeptScreen;
 use crate::state::{
@@ -186,7 +186,7 @@ impl Tracker {
         }
     }
 
-    /// The same of a terminal that has just come to be: what it shows first did not begin before.
+    /// A tracker of a new terminal: what it shows first did not begin before.
     pub fn begun(settings: Settings, now: Timestamp) -> Self {
         let mut tracker = Self::new(settings, now);
         tracker.turn.coverage.begins();
@@ -476,7 +476,7 @@ impl Tracker {
         if let Some((context, word)) = self.turn.recorded_request(self.now) {
             next.wait_by_record(context, word);
         }
-        if self.turn.record_runs_on() {
+        if self.turn.recorded_as(RecordedPhase::Background).is_some() {
             next.background_work = Tri::Yes;
             next.add_evidence([aside("record", "the agent's own record says that a command is still running")]);
         }

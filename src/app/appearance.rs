@@ -229,8 +229,8 @@ impl FileWatch {
         stands_still
     }
 
-    /// Takes note that the files were read, and what they were before: what was written meanwhile has to be read again.
-    /// A theme that nobody used before was read just now.
+    /// Notes that the files were read, and their stamps from before, because what was written meanwhile has to be read again. A
+    /// theme in its first use was read just now.
     pub(super) fn note(&mut self, before: Stamps, theme: &str) {
         self.read = stamps(&self.source, theme);
         for (path, stamp) in before {

@@ -8,9 +8,10 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::history::Settings;
+use crate::history::{Drafts, Settings};
 use crate::present::flags::Flags;
 use crate::private::{self, FileStamp};
+use crate::record::Draft;
 use crate::ui::{Choices, Ui};
 
 /// How long a change waits to be written, so that not every key writes a file, and until it is tried again after a failure.
@@ -155,6 +156,24 @@ pub(super) fn write(file: &Path, base: &Choices, choices: &Choices) -> io::Resul
     let _locked = private::locked(&file.with_extension("lock"))?;
     let choices = read(file).map_or_else(|_| choices.clone(), |theirs| choices.merged(base, &theirs));
     private::replace(file, &serde_json::to_vec_pretty(&choices)?)
+}
+
+/// Keeps drafts.
+pub(super) struct DraftStore {
+    pub(super) drafts: Option<Arc<Drafts>>,
+    pub(super) keeper: Keeper<Vec<Draft>>,
+    /// What was left the last time, until it is reported.
+    pub(super) found: Vec<Draft>,
+}
+
+impl DraftStore {
+    /// Takes over what was left. Without a history drafts live as long as the dashboard; one in trouble is reported elsewhere.
+    pub(super) fn start(settings: &Settings, ui: &mut Ui) -> Self {
+        let (drafts, found) = Drafts::start(settings).unzip();
+        let found = found.unwrap_or_default();
+        ui.restore_drafts(found.clone());
+        Self { drafts: drafts.map(Arc::new), keeper: Keeper::new(found.clone()), found }
+    }
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ use crate::history;
 use crate::history::{Decided, IntentNews, Intents, Reader, keep_note};
 use crate::ids::{ServerId, TerminalKey, WindowId};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, When};
-use crate::record::{Intent, IntentId, IntentState, OperatorAction, Record, Stored, Trouble};
-use crate::repository::GitTrouble;
+use crate::record::{HistoryError, Intent, IntentId, IntentState, OperatorAction, Record, Stored};
+use crate::repository::GitError;
 use crate::screen::is_harmless;
 use crate::state::KeptNote;
 use crate::status::Status;
@@ -144,8 +144,8 @@ impl App {
         let is_here = key.server.host.is_none();
         let read = async move {
             match (is_on, is_here) {
-                (false, _) => Err(GitTrouble::Unusable("git is turned off in the configuration".to_owned())),
-                (true, false) => Err(GitTrouble::Unusable("repositories on hosts are not read".to_owned())),
+                (false, _) => Err(GitError::Unusable("git is turned off in the configuration".to_owned())),
+                (true, false) => Err(GitError::Unusable("repositories on hosts are not read".to_owned())),
                 (true, true) => Git::of_process().await?.difference(directory.as_ref()).await,
             }
         };
@@ -377,7 +377,7 @@ impl App {
         self.in_outbox(
             move |outbox, now| {
                 let take_back = |key| outbox.take_back(&key, now).map(|texts| (key, texts));
-                keys.into_iter().map(take_back).collect::<Result<Vec<_>, Trouble>>()
+                keys.into_iter().map(take_back).collect::<Result<Vec<_>, HistoryError>>()
             },
             move |app, taken| match taken {
                 Ok(taken) => app.ui.taken_back(&taken, &app.engine.fleet().view(clock::now())),
@@ -389,7 +389,7 @@ impl App {
     /// Does something in the outbox, which takes time, and then something with the result.
     fn in_outbox<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Intents, Timestamp) -> Result<T, Trouble> + Send + 'static,
+        work: impl FnOnce(&mut Intents, Timestamp) -> Result<T, HistoryError> + Send + 'static,
         then: impl FnOnce(&mut App, Result<T, String>) + Send + 'static,
     ) {
         let path = self.history.path().map(ToOwned::to_owned);

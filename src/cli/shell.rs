@@ -15,7 +15,7 @@ use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompleteEnv, Completi
 
 use super::commands::{GROUPS, is_everyday};
 use super::options::{GLOBAL, homes, of_user};
-use super::runtime::wait_for;
+use super::output::wait_for;
 use super::survey::PATIENCE;
 use super::survey::{Survey, Watched};
 use super::usage::is_like;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::ValueEnum;
 use serde_json::json;
 
-use super::runtime::wait_for;
+use super::output::wait_for;
 use super::survey::PATIENCE;
 use super::survey::{Watched, of_demo};
 use super::{Done, Failure, GlobalOptions, console, output};
@@ -17,7 +17,7 @@ use crate::fleet::{ServerId, Terminal};
 use crate::history::{self, Need, Reader, ServerSummary};
 use crate::present::text;
 use crate::present::totals::sign;
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::screen::harmless;
 use crate::state::Problem;
 use crate::status::Status;
@@ -146,7 +146,7 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
 fn stored(settings: &history::Settings, now: Timestamp) -> Result<Vec<ServerSummary>, Failure> {
     let Some(path) = settings.kept_at() else { return Ok(Vec::new()) };
     match Reader::open(&path).and_then(|reader| reader.summaries(now)) {
-        Err(Trouble::Missing(_)) => Ok(Vec::new()),
+        Err(HistoryError::Missing(_)) => Ok(Vec::new()),
         read => read.map_err(|trouble| super::history::unusable(&path, &trouble)),
     }
 }

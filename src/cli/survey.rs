@@ -46,7 +46,7 @@ impl Watched {
         Ok(watched)
     }
 
-    /// The same for the process in the background, which is in no pane.
+    /// Like [`Watched::new`], for the process in the background, which is in no pane.
     pub(super) fn in_background(options: &GlobalOptions) -> Result<Self, Failure> {
         let mut watched = Self::of(options)?;
         watched.settings.poll.own = poll::Own::default();

@@ -83,7 +83,7 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
             Err(_)
                 if answers && args.condition.contains(&WaitCondition::Gone) && was_known(&watched, target, options) =>
             {
-                // Nothing more of it is known now.
+                // A gone terminal says nothing more.
                 let gone = Status::Gone.word();
                 match args.json {
                     true => output::print_line(&json!({ "reached": gone, "id": target, "word": gone }))?,
@@ -161,7 +161,7 @@ enum Reason {
     GivenUp,
 }
 
-/// What `--json` says of one that is not as was waited for.
+/// A terminal that was not as awaited, in JSON.
 #[derive(Serialize)]
 struct Unreached {
     id: String,

@@ -28,7 +28,7 @@ pub(super) use worker::open;
 pub(super) enum OutboxOrder {
     /// Queues events for agents.
     Queue(Vec<Wanted>),
-    /// Whether this process acts for a server, by [`ServerId::word`], and by which rules it begins.
+    /// Whether this process acts for a server ([`ServerId::word`]), and the rules it begins with.
     Lead(String, Option<HeldLock>, Vec<FollowUpRule>),
     /// The agents for which something waits, as they are now.
     FleetSnapshot(FleetSnapshot),
@@ -144,7 +144,7 @@ impl Outbox {
         self.order(OutboxOrder::Lead(server.word(), held, self.rules.clone()));
     }
 
-    /// Queues what agents are to be told of the servers that this process leads, and captures those for which something waits.
+    /// Queues the due messages of the servers that this process leads, and captures the agents that have some.
     pub(super) fn follow(&mut self, view: &View<'_>, leads: &dyn Fn(&ServerId) -> bool) {
         if !self.rules.is_empty() {
             let events = self.events.take(view, leads);

@@ -165,8 +165,8 @@ async fn deliver(hook: &Webhook, post: &Post) -> Result<(), String> {
                 }
                 why
             }
-            Err(AttemptFault::Lasting(why)) => return Err(why),
-            Err(AttemptFault::Passing(why)) => format!("{place} {why}"),
+            Err(AttemptError::Lasting(why)) => return Err(why),
+            Err(AttemptError::Passing(why)) => format!("{place} {why}"),
         };
         if attempted == ATTEMPTS {
             return Err(format!("{why}; an event was given up"));
@@ -214,30 +214,30 @@ const OPTIONS: &str = "--disable --silent --globoff --proto =http,https --max-ti
 const VARIABLES: [&str; 5] = ["CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "ALL_PROXY", "all_proxy"];
 
 /// Why an attempt was none.
-enum AttemptFault {
+enum AttemptError {
     Passing(String),
     Lasting(String),
 }
 
 /// Posts a body once, and returns the status that is answered.
-async fn attempt(instructions: String, body: &str) -> Result<u16, AttemptFault> {
+async fn attempt(instructions: String, body: &str) -> Result<u16, AttemptError> {
     let written = tokio::task::spawn_blocking(move || SecretFile::write(&instructions)).await.map_err(io::Error::other);
     let file = written
         .flatten()
-        .map_err(|error| AttemptFault::Passing(format!("is not asked: curl cannot be told what to do: {error}")))?;
+        .map_err(|error| AttemptError::Passing(format!("is not asked: curl cannot be told what to do: {error}")))?;
     let path = file.0.display().to_string();
     let words = [PROGRAM.0].into_iter().chain(OPTIONS.split_whitespace()).chain([path.as_str()]);
     let words: Vec<String> = words.map(str::to_owned).collect();
     let ran = run(&words, &VARIABLES.map(str::to_owned), COMMAND_DEADLINE, Stdio::piped(), body.to_owned()).await;
     let output = ran.map_err(|error| match error.kind() {
-        io::ErrorKind::TimedOut => AttemptFault::Passing(format!("is not reached: curl {error}")),
-        _ => AttemptFault::Lasting(format!("{error}; {}", PROGRAM.1)),
+        io::ErrorKind::TimedOut => AttemptError::Passing(format!("is not reached: curl {error}")),
+        _ => AttemptError::Lasting(format!("{error}; {}", PROGRAM.1)),
     })?;
     // An answer that is too long, or does not end, is one.
     match (String::from_utf8_lossy(&output.stdout).trim().parse(), output.status.code()) {
         (Ok(status @ 100..), _) => Ok(status),
-        (_, Some(code)) => Err(AttemptFault::Passing(format!("cannot be reached: {}", meaning(code)))),
-        (_, None) => Err(AttemptFault::Passing("cannot be reached: curl was killed".to_owned())),
+        (_, Some(code)) => Err(AttemptError::Passing(format!("cannot be reached: {}", meaning(code)))),
+        (_, None) => Err(AttemptError::Passing("cannot be reached: curl was killed".to_owned())),
     }
 }
 

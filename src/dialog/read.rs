@@ -1,16 +1,14 @@
 //! Finds the options of a dialog among its rows.
 
-pub(super) mod buttons;
-mod letters;
 mod rows;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Dialog;
-use super::option::{Found, Manner};
+use super::option::{Choice, Found, Manner};
 use super::text::{self, DialogLine, is_spinner};
-use crate::screen::{Row, Screen};
+use crate::screen::{Color, Row, Screen};
 use rows::{TICKS, untick};
 
 impl Dialog {
@@ -34,9 +32,9 @@ fn read(screen: &Screen, rows: Range<usize>, is_menu: bool) -> Dialog {
         rows.clone().zip(&spelled).map(|(y, row)| DialogLine::new(y, row, columns)).collect();
     let found = rows::numbered(&lines)
         .or_else(|| rows::marked(&lines))
-        .or_else(|| letters::find(&lines))
+        .or_else(|| lettered(&lines))
         // Words side by side in a menu are its tabs.
-        .or_else(|| buttons::find(&lines).filter(|_| !is_menu));
+        .or_else(|| side_by_side(&lines).filter(|_| !is_menu));
     let question = question(&lines, found.as_ref());
     let end = found.as_ref().map_or(rows.end, |found| match found.manner {
         // The letters are in the question.
@@ -101,4 +99,131 @@ fn question(lines: &[DialogLine<'_>], found: Option<&Found>) -> String {
         if several { text.replace(['☑', '☒', '◼'], "☐") } else { text.to_owned() }
     });
     said.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// Letters as options, in the last row with words.
+fn lettered(lines: &[DialogLine<'_>]) -> Option<Found> {
+    let line = lines.iter().rfind(|line| !line.text.is_empty())?;
+    let (question, typed) = split_typed(line.text);
+    let letters = spelled(question);
+    let (options, marked) = if letters.len() > 1 { with_default(question, letters) } else { bracketed(question)? };
+    Some(Found {
+        manner: Manner::Letters,
+        options,
+        marked,
+        rows: line.y..line.y + 1,
+        typed: typed.to_owned(),
+        submit: None,
+    })
+}
+
+/// The question and what is typed after it.
+fn split_typed(text: &str) -> (&str, &str) {
+    let end = text.rfind([']', ')', ':', '?']).map_or(text.len(), |last| last + 1);
+    (&text[..end], text[end..].trim())
+}
+
+/// `(Y)es/(N)o/(D)on't ask again`
+fn spelled(question: &str) -> Vec<Choice> {
+    let mut options = Vec::new();
+    let mut rest = question;
+    while let Some(open) = rest.find('(') {
+        rest = &rest[open + 1..];
+        let Some(letter) = rest.chars().next().filter(char::is_ascii_alphanumeric) else { continue };
+        let Some(behind) = rest[1..].strip_prefix(')') else { continue };
+        let end = behind.find(['/', ',', '[', ']', '(', ':', '?']).unwrap_or(behind.len());
+        if !behind.starts_with(|c: char| c.is_alphanumeric()) {
+            continue;
+        }
+        let label = format!("{letter}{}", behind[..end].trim_end());
+        options.push(Choice::plain(letter.to_ascii_lowercase().to_string(), &label));
+        rest = &behind[end..];
+    }
+    options
+}
+
+/// The options with the one that a bracket at the end names as the default.
+fn with_default(question: &str, options: Vec<Choice>) -> (Vec<Choice>, Option<usize>) {
+    let named = question.rsplit_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(name, _)| name);
+    let marked = options.iter().position(|option| Some(option.label.as_str()) == named);
+    (options, marked)
+}
+
+/// `[y/N]`, `(y/n/a)`: single letters, of which a capital one is the default.
+fn bracketed(question: &str) -> Option<(Vec<Choice>, Option<usize>)> {
+    let open = question.rfind(['[', '('])?;
+    let inner = question[open + 1..].split([']', ')']).next()?;
+    let letters = inner.split('/').map(|part| {
+        let mut letters = part.trim().chars();
+        letters.next().filter(|c| letters.next().is_none() && c.is_ascii_alphanumeric())
+    });
+    let letters: Vec<char> = letters.collect::<Option<_>>()?;
+    let capitals = letters.iter().filter(|c| c.is_ascii_uppercase()).count();
+    let marked = letters.iter().position(char::is_ascii_uppercase).filter(|_| capitals == 1);
+    let option = |letter: &char| {
+        let name = letter.to_ascii_lowercase().to_string();
+        let label = match name.as_str() {
+            "y" => "Yes",
+            "n" => "No",
+            other => other,
+        };
+        Choice::plain(name.clone(), label)
+    };
+    (letters.len() > 1).then(|| (letters.iter().map(option).collect(), marked))
+}
+
+/// How a hint for a key begins, which follows the buttons.
+const HINTS: [&str; 10] = ["ctrl", "alt", "shift", "enter", "esc", "tab", "space", "⇆", "←", "↑"];
+
+/// Options side by side, one of which has another background: the lowest row that looks like buttons.
+fn side_by_side(lines: &[DialogLine<'_>]) -> Option<Found> {
+    lines.iter().rev().find_map(buttons)
+}
+
+/// A row of buttons as text, with the marked one in brackets.
+pub(super) fn with_marked(row: &Row, marked: usize) -> String {
+    let text = row.text();
+    let Some(&(start, label)) = labels(&DialogLine::new(0, row, 0)).get(marked) else { return text.to_owned() };
+    format!("{}[{label}]{}", &text[..start], &text[start + label.len()..])
+}
+
+fn buttons(line: &DialogLine<'_>) -> Option<Found> {
+    let labels = labels(line);
+    let style = |byte: usize| {
+        let style = line.row.style_at(byte);
+        (style.background, style.inverse)
+    };
+    let styles: Vec<(Color, bool)> = labels.iter().map(|(byte, _)| style(*byte)).collect();
+    let is_alone = |place: &usize| styles.iter().filter(|other| **other == styles[*place]).count() == 1;
+    let alone: Vec<usize> = (0..styles.len()).filter(is_alone).collect();
+    // With two buttons, each has a style of its own; the blanks after them have the style of the unmarked one.
+    let behind = labels.last().map(|(byte, label)| style(byte + label.len() + 1));
+    let marked = match alone[..] {
+        [one] if styles.len() > 2 => one,
+        [_, _] if styles.len() == 2 => alone.into_iter().find(|&place| Some(styles[place]) != behind)?,
+        _ => return None,
+    };
+    let options = labels.iter().enumerate().map(|(place, (_, label))| Choice::plain((place + 1).to_string(), label));
+    Some(Found {
+        manner: Manner::Buttons,
+        options: options.collect(),
+        marked: Some(marked),
+        rows: line.y..line.y + 1,
+        typed: String::new(),
+        submit: None,
+    })
+}
+
+/// The texts that two or more blanks separate, up to the first hint, with their bytes in the row.
+fn labels<'a>(line: &DialogLine<'a>) -> Vec<(usize, &'a str)> {
+    let offset = line.row.text().len() - line.row.text().trim_start().len();
+    let Some(start) = line.row.text().find(line.text).map(|start| start.max(offset)) else { return Vec::new() };
+    let parts = line.text.split("  ").scan(start, |at, part| {
+        let blanks = part.len() - part.trim_start().len();
+        let byte = *at + blanks;
+        *at += part.len() + 2;
+        Some((byte, part.trim()))
+    });
+    let parts = parts.filter(|(_, part)| !part.is_empty());
+    parts.take_while(|(_, part)| !HINTS.iter().any(|hint| part.to_lowercase().starts_with(hint))).collect()
 }

@@ -10,7 +10,7 @@ pub fn asked(state: &State, dialog: Option<&Dialog>) -> Option<String> {
     subject_of(&state.assessment, state.activity.as_deref(), dialog)
 }
 
-/// The same of the dialog that was open when an unreadable terminal was last read.
+/// What the dialog asked that was open when an unreadable terminal was last read.
 pub fn asked_before(state: &State, dialog: Option<&Dialog>) -> Option<String> {
     subject_of(state.stale.as_ref()?.asked.as_ref()?, None, dialog)
 }

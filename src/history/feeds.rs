@@ -16,7 +16,7 @@ use super::reader::{Reader, RecordFilter, Submission, listed};
 use crate::clock::now;
 use crate::operation::LONGEST_ACT;
 use crate::private::inode;
-use crate::record::{Body, Intent, Stored, Trouble};
+use crate::record::{Body, HistoryError, Intent, Stored};
 use crate::state::KeptNote;
 use crate::time::{Span, Timestamp};
 
@@ -38,12 +38,12 @@ pub(super) trait Feed: Send + 'static {
     const TABLE: &'static str;
 
     /// Which earlier rows are reported first.
-    fn first(&self, _reader: &mut Reader) -> Result<Entries<Self::News>, Trouble> {
+    fn first(&self, _reader: &mut Reader) -> Result<Entries<Self::News>, HistoryError> {
         Ok(Vec::new())
     }
 
     /// The rows after a number, and those of some numbers.
-    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<Self::News>, Trouble>;
+    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<Self::News>, HistoryError>;
 }
 
 /// The present state of a row.
@@ -105,7 +105,7 @@ impl Feeds {
             self.listeners.iter_mut().for_each(|listener| listener.begin_anew());
         }
         let trouble = self.read().err()?;
-        if trouble == Trouble::Locked {
+        if trouble == HistoryError::Locked {
             // What could not be read now is read the next time, whatever the version.
             self.file.version = None;
             return None;
@@ -115,7 +115,7 @@ impl Feeds {
         Some(PATIENCE)
     }
 
-    fn read(&mut self) -> Result<(), Trouble> {
+    fn read(&mut self) -> Result<(), HistoryError> {
         let is_new = self.file.open.is_none();
         if !self.file.has_changed()? {
             return Ok(());
@@ -124,16 +124,16 @@ impl Feeds {
         if is_new {
             reader.keep_little()?;
         }
-        let troubles: Vec<Trouble> = self.listeners.iter_mut().filter_map(|one| one.poll(reader).err()).collect();
+        let troubles: Vec<HistoryError> = self.listeners.iter_mut().filter_map(|one| one.poll(reader).err()).collect();
         // A file that is locked is the least of troubles.
-        troubles.into_iter().max_by_key(|trouble| *trouble != Trouble::Locked).map_or(Ok(()), Err)
+        troubles.into_iter().max_by_key(|trouble| *trouble != HistoryError::Locked).map_or(Ok(()), Err)
     }
 }
 
 /// A feed that somebody receives.
 pub(super) trait FeedListener: Send {
     /// Returns what is new in a file. A read that fails changes nothing, and the next one gives the same.
-    fn poll(&mut self, reader: &mut Reader) -> Result<(), Trouble>;
+    fn poll(&mut self, reader: &mut Reader) -> Result<(), HistoryError>;
 
     /// Another file has taken the place of the one before, and begins to count anew.
     fn begin_anew(&mut self);
@@ -167,7 +167,7 @@ impl<F: Feed> FeedCursor<F> {
 }
 
 impl<F: Feed> FeedListener for FeedCursor<F> {
-    fn poll(&mut self, reader: &mut Reader) -> Result<(), Trouble> {
+    fn poll(&mut self, reader: &mut Reader) -> Result<(), HistoryError> {
         let (mut position, found) = match &self.position {
             None => {
                 // Asked for first: what is queued and settled in between is new at the next poll.
@@ -234,12 +234,12 @@ impl FollowedFile {
     }
 
     /// The file that the path means now.
-    pub(super) fn reader(&mut self) -> Result<&mut Reader, Trouble> {
+    pub(super) fn reader(&mut self) -> Result<&mut Reader, HistoryError> {
         self.is_replaced();
         self.opened()
     }
 
-    fn opened(&mut self) -> Result<&mut Reader, Trouble> {
+    fn opened(&mut self) -> Result<&mut Reader, HistoryError> {
         match &mut self.open {
             Some(open) => Ok(open),
             none => Ok(none.insert(Reader::open(&self.path)?)),
@@ -247,7 +247,7 @@ impl FollowedFile {
     }
 
     /// Whether something was written since the last call.
-    pub(super) fn has_changed(&mut self) -> Result<bool, Trouble> {
+    pub(super) fn has_changed(&mut self) -> Result<bool, HistoryError> {
         let version = self.reader()?.data_version()?;
         Ok(self.version.replace(version) != Some(version))
     }
@@ -262,7 +262,7 @@ impl Feed for OthersSubmissions {
     type News = Submission;
     const TABLE: &'static str = "submissions";
 
-    fn read(&self, reader: &mut Reader, after: i64, _: &[i64]) -> Result<Entries<Submission>, Trouble> {
+    fn read(&self, reader: &mut Reader, after: i64, _: &[i64]) -> Result<Entries<Submission>, HistoryError> {
         let entry = |submission: Submission| {
             let (number, is_ours) = (submission.number, submission.owner == self.owner.as_str());
             FeedEntry { number, progress: ("delivered", 0), is_open: false, news: (!is_ours).then_some(submission) }
@@ -286,7 +286,7 @@ impl Feed for NewRecords {
     type News = Stored;
     const TABLE: &'static str = "records";
 
-    fn first(&self, reader: &mut Reader) -> Result<Entries<Stored>, Trouble> {
+    fn first(&self, reader: &mut Reader) -> Result<Entries<Stored>, HistoryError> {
         if !self.begins_of_late {
             return Ok(Vec::new());
         }
@@ -295,7 +295,7 @@ impl Feed for NewRecords {
         Ok(reader.records(&filter)?.into_iter().map(|record| entry(record, now)).collect())
     }
 
-    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<Stored>, Trouble> {
+    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<Stored>, HistoryError> {
         // A plus before the kind keeps SQLite from the index of kinds, which knows nothing of numbers.
         let tail =
             format!("WHERE (r.id > ?1 OR r.id IN ({})) AND +r.kind IN ({}) ORDER BY r.id", listed(open), self.kinds);
@@ -319,11 +319,11 @@ impl Feed for NoteChanges {
     type News = KeptNote;
     const TABLE: &'static str = "notes";
 
-    fn first(&self, reader: &mut Reader) -> Result<Entries<KeptNote>, Trouble> {
+    fn first(&self, reader: &mut Reader) -> Result<Entries<KeptNote>, HistoryError> {
         self.read(reader, 0, &[])
     }
 
-    fn read(&self, reader: &mut Reader, after: i64, _: &[i64]) -> Result<Entries<KeptNote>, Trouble> {
+    fn read(&self, reader: &mut Reader, after: i64, _: &[i64]) -> Result<Entries<KeptNote>, HistoryError> {
         let entry = |(number, note)| FeedEntry { number, progress: ("noted", 0), is_open: false, news: Some(note) };
         Ok(reader.notes_after(after)?.into_iter().map(entry).collect())
     }
@@ -348,12 +348,12 @@ impl Feed for IntentChanges {
     type News = IntentNews;
     const TABLE: &'static str = "outbox";
 
-    fn first(&self, reader: &mut Reader) -> Result<Entries<IntentNews>, Trouble> {
+    fn first(&self, reader: &mut Reader) -> Result<Entries<IntentNews>, HistoryError> {
         let open = intents::select(&reader.connection, OPEN, 0)?;
         Ok(open.into_iter().map(|intent| Self::entry(intent, true)).collect())
     }
 
-    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<IntentNews>, Trouble> {
+    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<IntentNews>, HistoryError> {
         let condition = format!("id > ?1 OR id IN ({})", listed(open));
         let found = intents::select(&reader.connection, &condition, after)?;
         Ok(found.into_iter().map(|intent| Self::entry(intent, false)).collect())

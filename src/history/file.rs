@@ -15,7 +15,7 @@ use super::usage::HOUR;
 use crate::clock;
 use crate::clock::now;
 use crate::private::{self, inode, state_directory};
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::time::{Span, Timestamp};
 
 /// The file's name in the state directory.
@@ -79,7 +79,7 @@ pub(super) fn rows<T>(
     sql: &str,
     values: impl Params,
     read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-) -> Result<Vec<T>, Trouble> {
+) -> Result<Vec<T>, HistoryError> {
     Ok(connection.prepare_cached(sql)?.query_map(values, read)?.collect::<Result<_, _>>()?)
 }
 
@@ -104,7 +104,7 @@ pub(super) struct Opened {
 ///
 /// # Errors
 /// It cannot be opened, locked or written, or a newer fleetwatch wrote it.
-pub(super) fn open(path: &Path, options: &HistoryOptions, now: Timestamp) -> Result<Opened, Trouble> {
+pub(super) fn open(path: &Path, options: &HistoryOptions, now: Timestamp) -> Result<Opened, HistoryError> {
     open_checked(path, options, now, false)
 }
 
@@ -117,15 +117,15 @@ pub(super) fn log_inode(path: &Path) -> Option<u64> {
 ///
 /// # Errors
 /// It is missing, cannot be read, or has another layout.
-pub(super) fn open_to_read(path: &Path) -> Result<Connection, Trouble> {
+pub(super) fn open_to_read(path: &Path) -> Result<Connection, HistoryError> {
     if matches!(path.try_exists(), Ok(false)) {
-        return Err(Trouble::Missing(path.to_owned()));
+        return Err(HistoryError::Missing(path.to_owned()));
     }
     private::check_file(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = connect_to_read(path, flags)?;
     let found = match refuse_newer(&connection) {
-        Err(Trouble::Other(_) | Trouble::ReadOnly) => return open_unwritable(path),
+        Err(HistoryError::Other(_) | HistoryError::ReadOnly) => return open_unwritable(path),
         found => found?,
     };
     if found == i64::from(VERSION) {
@@ -137,7 +137,7 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, Trouble> {
     connect_to_read(path, flags)
 }
 
-fn connect_to_read(path: &Path, flags: OpenFlags) -> Result<Connection, Trouble> {
+fn connect_to_read(path: &Path, flags: OpenFlags) -> Result<Connection, HistoryError> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(PATIENCE)?;
     keep_plans(&connection)?;
@@ -146,18 +146,18 @@ fn connect_to_read(path: &Path, flags: OpenFlags) -> Result<Connection, Trouble>
 }
 
 /// Has a statement planned once: SQLite would plan it anew for each time that a row is to be later than.
-fn keep_plans(connection: &Connection) -> Result<(), Trouble> {
+fn keep_plans(connection: &Connection) -> Result<(), HistoryError> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 
 /// Where not even SQLite's shared memory can be made, the file is read as one that nobody writes.
-fn open_unwritable(path: &Path) -> Result<Connection, Trouble> {
+fn open_unwritable(path: &Path) -> Result<Connection, HistoryError> {
     let escaped: String = path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(format!("file:{escaped}?immutable=1"), flags)?;
     let is_present = refuse_newer(&connection)? == i64::from(VERSION);
-    if is_present { Ok(connection) } else { Err(Trouble::ReadOnly) }
+    if is_present { Ok(connection) } else { Err(HistoryError::ReadOnly) }
 }
 
 /// As [`open`]. After damage the whole file is checked before it is trusted again: another process may have moved the damaged
@@ -167,7 +167,7 @@ pub(super) fn open_checked(
     options: &HistoryOptions,
     now: Timestamp,
     after_damage: bool,
-) -> Result<Opened, Trouble> {
+) -> Result<Opened, HistoryError> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         private::make_directory(directory)?;
     }
@@ -179,10 +179,10 @@ pub(super) fn open_checked(
         let connection = connect(path, options)?;
         let is_sound = !after_damage
             || connection.query_row("PRAGMA quick_check(1)", [], |row| Ok(row.get_ref(0)?.as_str()? == "ok"))?;
-        if is_sound { Ok(connection) } else { Err(Trouble::Damaged) }
+        if is_sound { Ok(connection) } else { Err(HistoryError::Damaged) }
     };
     let (connection, set_aside) = match connect() {
-        Err(Trouble::Damaged) => {
+        Err(HistoryError::Damaged) => {
             let kept = move_aside(path, now)?;
             (connect()?, Some(kept))
         }
@@ -191,7 +191,7 @@ pub(super) fn open_checked(
     Ok(Opened { connection, inode: inode(path), set_aside })
 }
 
-fn connect(path: &Path, options: &HistoryOptions) -> Result<Connection, Trouble> {
+fn connect(path: &Path, options: &HistoryOptions) -> Result<Connection, HistoryError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(options.patience)?;
@@ -215,7 +215,7 @@ fn connect(path: &Path, options: &HistoryOptions) -> Result<Connection, Trouble>
     Ok(connection)
 }
 
-fn lock(path: &Path, patience: Duration) -> Result<File, Trouble> {
+fn lock(path: &Path, patience: Duration) -> Result<File, HistoryError> {
     let file = private::open(path)?;
     let since = Instant::now();
     loop {
@@ -224,14 +224,14 @@ fn lock(path: &Path, patience: Duration) -> Result<File, Trouble> {
             Err(TryLockError::WouldBlock) if since.elapsed() < patience => {
                 std::thread::sleep(clock::A_MOMENT);
             }
-            Err(TryLockError::WouldBlock) => return Err(Trouble::Locked),
+            Err(TryLockError::WouldBlock) => return Err(HistoryError::Locked),
             Err(TryLockError::Error(error)) => return Err(error.into()),
         }
     }
 }
 
 /// Renames a damaged file with its side files; what can be saved from it may still be wanted.
-fn move_aside(path: &Path, now: Timestamp) -> Result<PathBuf, Trouble> {
+fn move_aside(path: &Path, now: Timestamp) -> Result<PathBuf, HistoryError> {
     let stamp: String = now.to_string().chars().filter(|c| c.is_ascii_alphanumeric()).collect();
     let kept = beside(path, &format!(".damaged-{stamp}"));
     fs::rename(path, &kept)?;
@@ -302,7 +302,7 @@ pub(super) const STEPS: &[&str] = &[
      CREATE INDEX watches_by_terminal ON watches (terminal, started);
      CREATE INDEX watches_open ON watches (owner) WHERE ended IS NULL;
      CREATE TABLE chores (name TEXT PRIMARY KEY, done_at INTEGER NOT NULL) STRICT;",
-    // 2: what is to be sent once its time has come.
+    // 2: messages to be sent later.
     "CREATE TABLE intents (
          id INTEGER PRIMARY KEY AUTOINCREMENT,
          target TEXT NOT NULL,
@@ -428,7 +428,7 @@ pub const VERSION: u32 = STEPS.len() as u32;
 ///
 /// # Errors
 /// The file was written by a newer fleetwatch, or it cannot be written.
-pub(super) fn migrate(connection: &mut Connection) -> Result<(), Trouble> {
+pub(super) fn migrate(connection: &mut Connection) -> Result<(), HistoryError> {
     let known = i64::from(VERSION);
     if version(connection)? == known {
         return Ok(());
@@ -448,7 +448,7 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), Trouble> {
 }
 
 /// Removes what was kept twice: of the transitions of one terminal at one time that changed the same, the first one stays.
-fn drop_doubles(connection: &Connection) -> Result<(), Trouble> {
+fn drop_doubles(connection: &Connection) -> Result<(), HistoryError> {
     let sql = "SELECT id, terminal, at, document FROM records r WHERE kind = 'transition' AND EXISTS
                    (SELECT 1 FROM records o WHERE o.terminal = r.terminal AND o.at = r.at AND o.id <> r.id) ORDER BY id";
     let (mut codec, mut known, mut doubles) = (Codec::new()?, BTreeSet::new(), Vec::new());
@@ -473,15 +473,15 @@ fn drop_doubles(connection: &Connection) -> Result<(), Trouble> {
 ///
 /// # Errors
 /// A newer fleetwatch wrote it, or it cannot be read.
-pub(super) fn refuse_newer(connection: &Connection) -> Result<i64, Trouble> {
+pub(super) fn refuse_newer(connection: &Connection) -> Result<i64, HistoryError> {
     match version(connection)? {
         found if (0..=i64::from(VERSION)).contains(&found) => Ok(found),
-        found => Err(Trouble::Newer { found, known: VERSION }),
+        found => Err(HistoryError::Newer { found, known: VERSION }),
     }
 }
 
 /// The version of a file; 0 is an empty one.
-pub(super) fn version(connection: &Connection) -> Result<i64, Trouble> {
+pub(super) fn version(connection: &Connection) -> Result<i64, HistoryError> {
     Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 
@@ -494,7 +494,7 @@ const PAGES: i64 = 1000;
 ///
 /// # Errors
 /// The file cannot be written; what was removed until then stays removed.
-pub(super) fn clean(connection: &mut Connection, limits: &Settings, now: Timestamp) -> Result<(), Trouble> {
+pub(super) fn clean(connection: &mut Connection, limits: &Settings, now: Timestamp) -> Result<(), HistoryError> {
     if is_due(connection, "age", now)? {
         let oldest = now - limits.keep;
         while remove_oldest(connection, oldest)? {}
@@ -513,13 +513,13 @@ pub(super) fn clean(connection: &mut Connection, limits: &Settings, now: Timesta
 }
 
 /// Bytes of the file that are in use.
-pub(super) fn used(connection: &Connection) -> Result<u64, Trouble> {
+pub(super) fn used(connection: &Connection) -> Result<u64, HistoryError> {
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let pages = pragma("page_count")? - pragma("freelist_count")?;
     Ok(u64::try_from(pages * pragma("page_size")?).unwrap_or(0))
 }
 
-fn is_due(connection: &Connection, chore: &str, now: Timestamp) -> Result<bool, Trouble> {
+fn is_due(connection: &Connection, chore: &str, now: Timestamp) -> Result<bool, HistoryError> {
     let sql = "SELECT done_at FROM chores WHERE name = ?1";
     let done: Option<Timestamp> = connection.query_row(sql, [chore], |row| row.get(0)).optional()?;
     // A time in the future comes from a clock that was set back since.
@@ -527,13 +527,13 @@ fn is_due(connection: &Connection, chore: &str, now: Timestamp) -> Result<bool, 
 }
 
 /// Removes some of the oldest records before a time; whether there were any.
-fn remove_oldest(connection: &Connection, before: Timestamp) -> Result<bool, Trouble> {
+fn remove_oldest(connection: &Connection, before: Timestamp) -> Result<bool, HistoryError> {
     let sql = "DELETE FROM records WHERE id IN (SELECT id FROM records WHERE at < ?1 ORDER BY at LIMIT ?2)";
     Ok(connection.execute(sql, params![before, CHUNK])? > 0)
 }
 
 /// Removes screens that no transition shows any more. In one transaction, because a writer may be about to use one.
-fn remove_loose(connection: &mut Connection) -> Result<(), Trouble> {
+fn remove_loose(connection: &mut Connection) -> Result<(), HistoryError> {
     let transaction = connection.transaction()?;
     transaction.execute(
         "DELETE FROM screens WHERE NOT EXISTS (SELECT 1 FROM transitions WHERE transitions.screen = screens.id)",
@@ -544,7 +544,7 @@ fn remove_loose(connection: &mut Connection) -> Result<(), Trouble> {
 }
 
 /// Removes watches that ended before a time, terminals of which nothing is left, and intents and requests that are long done.
-fn forget_watches(connection: &mut Connection, oldest: Timestamp) -> Result<(), Trouble> {
+fn forget_watches(connection: &mut Connection, oldest: Timestamp) -> Result<(), HistoryError> {
     let transaction = connection.transaction()?;
     transaction.execute("DELETE FROM watches WHERE seen < ?1", [oldest])?;
     transaction.execute("DELETE FROM outbox WHERE ended_at < ?1", [oldest])?;
@@ -561,7 +561,7 @@ fn forget_watches(connection: &mut Connection, oldest: Timestamp) -> Result<(), 
 }
 
 /// Gives free pages back to the file system, some at a time, once they are a good part of the file.
-fn give_back(connection: &Connection) -> Result<(), Trouble> {
+fn give_back(connection: &Connection) -> Result<(), HistoryError> {
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let mut free = pragma("freelist_count")?;
     while free > pragma("page_count")? / 8 {

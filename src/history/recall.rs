@@ -11,7 +11,9 @@ use super::reader::Reader;
 use crate::clock::now;
 use crate::fleet::{Input, PollResult, ServerReport, TaskReport, TerminalHistory};
 use crate::ids::{PaneId, ServerId, TerminalKey, WindowId};
-use crate::record::{Body, OperatorAction, PublicState, Record, Sent, Stored, StoredInput, StoredTransition, Trouble};
+use crate::record::{
+    Body, HistoryError, OperatorAction, PublicState, Record, Sent, Stored, StoredInput, StoredTransition,
+};
 use crate::screen::KeptScreen;
 use crate::task::{self, TaskFields, TaskSnapshot};
 use crate::time::{Span, Timestamp};
@@ -190,7 +192,7 @@ fn known(path: &Path, server: &ServerId, left_behind: Option<LeftBehind>, there:
 }
 
 /// The knowledge of an agent from its last transition, and the prompt that was sent since.
-fn agent(reader: &mut Reader, key: &TerminalKey, last: Stored) -> Result<Option<KnownAgent>, Trouble> {
+fn agent(reader: &mut Reader, key: &TerminalKey, last: Stored) -> Result<Option<KnownAgent>, HistoryError> {
     // A task has no public state of an agent, and one that an older fleetwatch wrote may lack something.
     let Body::Transition(StoredTransition { state: Some(PublicState::Agent(state)), screen, .. }) = last.body else {
         return Ok(None);
@@ -230,13 +232,13 @@ fn prompt_taken(record: &Stored) -> Option<&str> {
     }
 }
 
-/// The same of a task that had these fields at a time.
+/// Recalls a task that had these fields at a time.
 fn task(
     reader: &mut Reader,
     key: TerminalKey,
     fields: &TaskFields,
     at: Timestamp,
-) -> Result<task::TaskHistory, Trouble> {
+) -> Result<task::TaskHistory, HistoryError> {
     let killed = reader.task_kills(vec![key.clone()], at)?.pop().map(|(_, reason)| reason);
     Ok(task::TaskHistory { key, fields: fields.clone(), killed })
 }

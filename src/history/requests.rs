@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 use super::file::{self, HistoryOptions};
 use super::identity::Owner;
 use crate::operation::LONGEST_ACT;
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::time::{Span, Timestamp};
 
 /// Keys of each token that are remembered, for a day.
@@ -46,7 +46,7 @@ pub struct HttpRequests {
 
 impl HttpRequests {
     /// Opens them in a history file, for a process.
-    pub fn open(path: &Path, owner: Owner, now: Timestamp) -> Result<Self, Trouble> {
+    pub fn open(path: &Path, owner: Owner, now: Timestamp) -> Result<Self, HistoryError> {
         let options = HistoryOptions { is_durable: true, ..HistoryOptions::default() };
         Ok(Self { connection: file::open(path, &options, now)?.connection, owner })
     }
@@ -55,7 +55,7 @@ impl HttpRequests {
     ///
     /// # Errors
     /// The file cannot be written; nothing may be done.
-    pub fn begin(&mut self, request: &HttpRequest, now: Timestamp) -> Result<RequestProgress, Trouble> {
+    pub fn begin(&mut self, request: &HttpRequest, now: Timestamp) -> Result<RequestProgress, HistoryError> {
         let HttpRequest { token, key, digest } = request;
         let transaction = self.connection.transaction()?;
         transaction.execute("DELETE FROM requests WHERE at < ?1", params![now - Span::DAY])?;
@@ -85,14 +85,14 @@ impl HttpRequests {
     }
 
     /// Forgets a request that did nothing, so that it may be repeated.
-    pub fn forget(&mut self, request: &HttpRequest) -> Result<(), Trouble> {
+    pub fn forget(&mut self, request: &HttpRequest) -> Result<(), HistoryError> {
         let sql = "DELETE FROM requests WHERE token = ?1 AND key = ?2 AND status IS NULL";
         self.connection.execute(sql, params![request.token, request.key])?;
         Ok(())
     }
 
     /// Keeps the answer.
-    pub fn answered(&mut self, request: &HttpRequest, status: u16, body: &str) -> Result<(), Trouble> {
+    pub fn answered(&mut self, request: &HttpRequest, status: u16, body: &str) -> Result<(), HistoryError> {
         let sql = "UPDATE requests SET status = ?1, body = ?2 WHERE token = ?3 AND key = ?4 AND digest = ?5";
         self.connection.execute(sql, params![status, body, request.token, request.key, request.digest])?;
         Ok(())

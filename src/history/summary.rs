@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::identity::Owner;
 use crate::fleet::{ServerHealth, Terminal, View};
 use crate::ids::ServerId;
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::state::{Attention, Problem};
 use crate::status::Status;
 use crate::task::Task;
@@ -98,8 +98,8 @@ impl ServerSummary {
     }
 
     /// Writes it in place of the one before.
-    pub(super) fn write(&self, connection: &Connection, owner: &Owner) -> Result<(), Trouble> {
-        let body = serde_json::to_string(self).map_err(|error| Trouble::Other(error.to_string()))?;
+    pub(super) fn write(&self, connection: &Connection, owner: &Owner) -> Result<(), HistoryError> {
+        let body = serde_json::to_string(self).map_err(|error| HistoryError::Other(error.to_string()))?;
         // Ranks are of older versions.
         let sql = "INSERT INTO standings (server, owner, rank, at, body) VALUES (?1, ?2, 0, ?3, ?4)
                    ON CONFLICT (server) DO UPDATE SET owner = ?2, rank = 0, at = ?3, body = ?4";
@@ -109,7 +109,7 @@ impl ServerSummary {
     }
 
     /// Lets the summaries of a process that ends expire in a moment, in which the next one writes its own.
-    pub(super) fn leave(connection: &Connection, owner: &Owner, now: Timestamp) -> Result<(), Trouble> {
+    pub(super) fn leave(connection: &Connection, owner: &Owner, now: Timestamp) -> Result<(), HistoryError> {
         let then = now - SUMMARY_LASTS + Span::SECOND;
         connection.execute(
             "UPDATE standings SET at = ?1, owner = ?3 WHERE owner = ?2",

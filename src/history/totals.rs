@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use super::identity::terminal_row;
 use super::reader::{LONG_AGO, Reader, StoredTerminal, points, watched};
 use super::usage::SessionUsage;
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::record::timeline::{Holder, TimelineSpan, timeline, turns};
 use crate::record::totals::{DayTotals, Hour, NAMELESS, Totals, TotalsOf, hours};
 use crate::state::TurnResult;
@@ -43,7 +43,7 @@ pub fn day_totals(
     by: TotalsOf,
     period: &Period,
     grain: Grain,
-) -> Result<Vec<DayTotals>, Trouble> {
+) -> Result<Vec<DayTotals>, HistoryError> {
     // One transaction for hundreds of small queries keeps pages in the cache and shows one consistent moment.
     reader.connection.execute_batch("BEGIN")?;
     let days = of_moment(reader, terminals, by, period, grain);
@@ -57,7 +57,7 @@ fn of_moment(
     by: TotalsOf,
     period: &Period,
     grain: Grain,
-) -> Result<Vec<DayTotals>, Trouble> {
+) -> Result<Vec<DayTotals>, HistoryError> {
     let all = reader.usage(period.until)?;
     let (mut of_terminals, of_sessions) = (HashMap::<i64, Vec<&SessionUsage>>::new(), by_session(&all));
     all.iter().for_each(|(row, used)| of_terminals.entry(*row).or_default().push(used));

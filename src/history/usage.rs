@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, params};
 
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::state::{FactName, State};
 use crate::time::Timestamp;
 
@@ -39,7 +39,12 @@ pub struct SessionUsage {
 }
 
 /// Notes what an agent had used at a time.
-pub(super) fn note_usage(connection: &Connection, terminal: i64, at: Timestamp, state: &State) -> Result<(), Trouble> {
+pub(super) fn note_usage(
+    connection: &Connection,
+    terminal: i64,
+    at: Timestamp,
+    state: &State,
+) -> Result<(), HistoryError> {
     let facts = &state.agent;
     let count = |name| facts.count(name).and_then(|count| i64::try_from(count).ok());
     // An agent may be there for a moment before its session is known, which began unseen then, too. One that is known

@@ -12,7 +12,7 @@ use super::health::{HistoryHealth, WriterState};
 use super::identity::Owner;
 use super::store::{Store, Watching, WriterMessage};
 use crate::clock::now;
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::record::timeline::BEAT;
 use crate::time::{Span, Timestamp};
 
@@ -48,7 +48,7 @@ pub(super) struct Writer {
     not_before: Instant,
     damaged: bool,
     /// Why the last upkeep that was due failed.
-    upkeep_trouble: Option<Trouble>,
+    upkeep_trouble: Option<HistoryError>,
 }
 
 impl Writer {
@@ -149,7 +149,7 @@ impl Writer {
             Err(trouble) => {
                 tracing::warn!(%trouble, path = %self.path.display(), "the history cannot be written");
                 // Damage is mended by the next attempt, which follows at once; damage again is not.
-                let mend = trouble == Trouble::Damaged && !self.damaged;
+                let mend = trouble == HistoryError::Damaged && !self.damaged;
                 self.not_before = if mend { Instant::now() } else { Instant::now() + PATIENCE };
                 self.note_trouble(&trouble);
                 set(&self.health, WriterState::Degraded(trouble));
@@ -161,7 +161,7 @@ impl Writer {
     }
 
     /// Writes the pending messages; those that are not in the file stay pending.
-    fn try_write(&mut self, at: Timestamp) -> Result<(), Trouble> {
+    fn try_write(&mut self, at: Timestamp) -> Result<(), HistoryError> {
         if self.store.as_ref().is_some_and(|store| !store.is_in_place()) {
             // Another process moved the file aside, or somebody removed it: what is written there nobody reads.
             self.close();
@@ -204,7 +204,7 @@ impl Writer {
         self.upkeep_trouble = done.err();
     }
 
-    fn try_upkeep(&mut self, at: Timestamp) -> Result<(), Trouble> {
+    fn try_upkeep(&mut self, at: Timestamp) -> Result<(), HistoryError> {
         let Some(store) = &mut self.store else { return Ok(()) };
         if Instant::now() >= self.next_beat {
             store.beat(at, None)?;
@@ -222,9 +222,9 @@ impl Writer {
     }
 
     /// Reopens the file the next time, unless the trouble is not the connection's.
-    fn note_trouble(&mut self, trouble: &Trouble) {
-        self.damaged = *trouble == Trouble::Damaged;
-        if !matches!(trouble, Trouble::Locked | Trouble::Full) {
+    fn note_trouble(&mut self, trouble: &HistoryError) {
+        self.damaged = *trouble == HistoryError::Damaged;
+        if !matches!(trouble, HistoryError::Locked | HistoryError::Full) {
             self.close();
         }
     }
@@ -252,7 +252,7 @@ fn write(
     pending: &mut Vec<WriterMessage>,
     health: &Mutex<HistoryHealth>,
     at: Timestamp,
-) -> Result<(), Trouble> {
+) -> Result<(), HistoryError> {
     if pending.is_empty() {
         return Ok(());
     }
@@ -261,7 +261,7 @@ fn write(
             pending.drain(..).for_each(|message| message.settle(true));
             return Ok(());
         }
-        Err(Trouble::Other(_)) => {}
+        Err(HistoryError::Other(_)) => {}
         Err(trouble) => return Err(trouble),
     }
     let lost = write_each(pending, |message| store.write(std::slice::from_ref(message), at))?;
@@ -273,15 +273,15 @@ fn write(
 /// and only those: what is in the file must not come into it a second time.
 fn write_each(
     pending: &mut Vec<WriterMessage>,
-    mut write: impl FnMut(&WriterMessage) -> Result<(), Trouble>,
-) -> Result<u64, Trouble> {
+    mut write: impl FnMut(&WriterMessage) -> Result<(), HistoryError>,
+) -> Result<u64, HistoryError> {
     let all = pending.len();
     let (mut refused, mut trouble) = (Vec::new(), None);
     let mut messages = std::mem::take(pending).into_iter();
     for message in messages.by_ref() {
         match write(&message) {
             Ok(()) => message.settle(refused.is_empty()),
-            Err(Trouble::Other(reason)) => {
+            Err(HistoryError::Other(reason)) => {
                 tracing::warn!(reason, "a record of the history cannot be written");
                 refused.push(message);
             }
@@ -294,7 +294,7 @@ fn write_each(
     }
     if trouble.is_none() && refused.len() == all {
         // Not one could be written: the reason lies in the file.
-        trouble = Some(Trouble::Other("nothing can be written to it".to_owned()));
+        trouble = Some(HistoryError::Other("nothing can be written to it".to_owned()));
     }
     match trouble {
         Some(trouble) => {
@@ -353,7 +353,7 @@ mod tests {
             writer.next_cleaning = before;
             assert!(writer.work(false), "records do not wait for the upkeep");
             let condition = writer.health.lock().unwrap().condition.clone();
-            assert!(matches!(condition, WriterState::Degraded(Trouble::Other(_))), "{condition:?}");
+            assert!(matches!(condition, WriterState::Degraded(HistoryError::Other(_))), "{condition:?}");
             assert!(writer.pending.is_empty() && writer.next_cleaning >= before + PATIENCE);
         }
         assert_eq!(answer.try_recv(), Ok(true), "what was flushed is in the file");
@@ -383,10 +383,12 @@ mod tests {
         let mut written = Vec::new();
         let mut is_locked = true;
         let mut write = |message: &WriterMessage| match message {
-            WriterMessage::InputDelivered { uid, .. } if uid == "odd" => Err(Trouble::Other("not this one".to_owned())),
+            WriterMessage::InputDelivered { uid, .. } if uid == "odd" => {
+                Err(HistoryError::Other("not this one".to_owned()))
+            }
             WriterMessage::InputDelivered { uid, .. } if uid == "last" && is_locked => {
                 is_locked = false;
-                Err(Trouble::Locked)
+                Err(HistoryError::Locked)
             }
             WriterMessage::InputDelivered { uid, .. } => {
                 written.push(uid.clone());
@@ -394,12 +396,12 @@ mod tests {
             }
             _ => Ok(()),
         };
-        assert_eq!(write_each(&mut pending, &mut write), Err(Trouble::Locked));
+        assert_eq!(write_each(&mut pending, &mut write), Err(HistoryError::Locked));
         assert_eq!(names(&pending), ["odd", "last", "behind"]);
         assert_eq!(write_each(&mut pending, &mut write), Ok(1), "the odd one is lost");
         assert!(pending.is_empty());
         pending.push(delivered("odd"));
-        assert!(matches!(write_each(&mut pending, &mut write), Err(Trouble::Other(_))));
+        assert!(matches!(write_each(&mut pending, &mut write), Err(HistoryError::Other(_))));
         assert_eq!(names(&pending), ["odd"], "nothing is lost of a file that takes nothing");
         assert_eq!(written, ["good", "last", "behind"], "each is written once");
         assert_eq!(answer.try_recv(), Ok(false), "not all before it is in the file");

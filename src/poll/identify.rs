@@ -53,7 +53,7 @@ impl ServerPoller {
         let scanned = process::under_begun(self.processes.take(), &self.server, roots, thoroughness).await;
         for suspect in suspects {
             let program = match &scanned {
-                // It has just ended, or it is not to be seen from here.
+                // It has just ended, or cannot be seen from here.
                 Ok(found) if found.get(&suspect.pid).is_none_or(Vec::is_empty) => self.unseen(
                     suspect,
                     Problem {

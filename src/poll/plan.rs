@@ -44,7 +44,7 @@ pub(super) struct ServerMemory {
     primaries: BTreeMap<u32, PaneId>,
     /// The sessions of the last listing by their numbers, and who says that they are tasks.
     sessions: BTreeMap<u32, Option<DeclaredBy>>,
-    /// The agents' panes left to later polls, and those of them that come first.
+    /// Agents' panes left to later polls; the awaited ones come first.
     awaited: BTreeSet<PaneId>,
     urgent: BTreeSet<PaneId>,
     /// What was replaced since the last report.

@@ -173,8 +173,8 @@ pub const GAP: usize = 2;
 /// Cursor, bar or sign, glyph and a blank.
 pub const MARK: usize = 4;
 
-/// Every column, left to right, and whether it is shown. Kept as the names of those that are shown; by default nothing is
-/// kept, so that a column of a later release comes by itself.
+/// Every column, left to right, and whether it is shown. The names of shown ones are kept once the operator has chosen; until
+/// then a column of a later release comes by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Option<Vec<String>>", into = "Option<Vec<String>>")]
 pub struct ChosenColumns {

@@ -59,7 +59,7 @@ pub enum Event<'a> {
 #[derive(Clone, Copy, Debug)]
 pub enum Happened<'a> {
     Effect(&'a Effect),
-    /// A message to an agent has come further.
+    /// A message to an agent made progress.
     Message(&'a Intent),
 }
 

@@ -140,7 +140,7 @@ impl Filter {
         self.terms.is_empty()
     }
 
-    /// What is wrong with it: a state or a field that there is none of, a number that is none, a value that nobody has.
+    /// The fault of the filter: a state, a field, a number or a value that does not exist.
     pub fn doubt(&self, view: &View<'_>) -> Option<Unclear> {
         let unknown = |what: &What| match what {
             what if what.fault().is_some() => what.fault(),
@@ -164,7 +164,7 @@ impl Filter {
         self.asked().find_map(What::fault)
     }
 
-    /// A field that it seems to ask for and that there is none of. The word may be part of a name where something is called so.
+    /// An unknown field that it seems to ask for. The word may be part of a name if something is called so.
     pub fn unknown_field(&self) -> Option<Unclear> {
         self.asked().find_map(What::unknown_field)
     }
@@ -338,7 +338,7 @@ impl What {
         })
     }
 
-    /// The field and the value of one that terminals have or have not, and whose value can be determined.
+    /// The field and the value of a term about facts that terminals have or lack.
     fn value(&self) -> Option<(&'static str, &str)> {
         Some(match self {
             Self::Name(word) => ("name", word),

@@ -178,8 +178,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The host that it is on, unless that is this one, and the ids by which tmux knows it there: of a task its window,
-    /// and its pane.
+    /// Its host, unless that is this one, and its ids in tmux: for a task its window, and its pane.
     pub fn pane(self) -> String {
         let host = self.key().server.host.as_ref().map(|host| format!("{host}:"));
         let window = match self {
@@ -407,7 +406,7 @@ impl<'a> Item<'a> {
     }
 }
 
-/// A number that is known of an agent, by which rows are let through and sorted.
+/// A number about an agent, for filters and sorting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// The share of the context that is left, in percent.
@@ -474,8 +473,8 @@ fn told_of_agent(state: &State, dialog: Option<&Dialog>, (option_cells, prompt_c
     let [activity, ended, noted] =
         [&state.activity, &state.last_turn.detail, &state.operator.detail].map(|text| text.as_deref().map(bare));
     if state.turn.phase == Phase::Active {
-        // How the last turn ended says nothing of one that goes on, such as the next attempt after a failure, even where
-        // its line is still the last one on the screen.
+        // The end of the last turn says nothing about an agent that goes on, such as the next attempt after a failure, even while
+        // its line is the last on the screen.
         let doing =
             [activity, noted].into_iter().flatten().find(|text| !text.is_empty() && Some(text) != ended.as_ref());
         return working(state.works_on().map(bare), doing, prompt_cells);

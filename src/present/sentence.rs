@@ -39,7 +39,7 @@ pub struct Sentence {
     pub actor: Actor,
     /// One harmless line of at most [`LONGEST`] characters.
     pub text: String,
-    /// What it says of a terminal, or of how an act of the operator's went wrong; `None` of one that was taken.
+    /// The terminal's status, or how an act of the operator failed; `None` for an accepted act.
     pub status: Option<Status>,
     /// The token by which it was done, and from where.
     token: Option<String>,
@@ -84,7 +84,7 @@ fn cut(text: &str, longest: usize) -> String {
     }
 }
 
-/// Whether a record is an act of which one in a row says as much as several: typed keys and marks do, answers and prompts do not.
+/// Whether repeating an act says no more than doing it once: typed keys and marks do not, answers and prompts do.
 pub fn is_repeatable(body: &Body) -> bool {
     !matches!(body, Body::Input(StoredInput { sent: Sent::Answer { .. } | Sent::Prompt { .. }, .. }))
 }

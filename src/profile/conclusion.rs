@@ -1,7 +1,6 @@
 //! Draws the conclusions of SPEC §4 from the rules that fired.
 
 mod front;
-mod limit;
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};

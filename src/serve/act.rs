@@ -27,7 +27,7 @@ use crate::operation::{
 use crate::present::answer;
 use crate::present::dialog_shown::DialogShown;
 use crate::present::item::Item;
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::sender::Gate;
 use crate::sender::PromptBack;
 use crate::status::Hindrance;
@@ -225,7 +225,7 @@ impl Served {
     /// Runs something on the history's file, which may block.
     async fn in_store<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&std::path::Path, Owner, Timestamp) -> Result<T, Trouble> + Send + 'static,
+        work: impl FnOnce(&std::path::Path, Owner, Timestamp) -> Result<T, HistoryError> + Send + 'static,
     ) -> Result<T, HttpReply> {
         let Some((path, owner)) = self.history.clone() else {
             let hint = "set `enabled = true` in [history]";

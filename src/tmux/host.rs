@@ -93,8 +93,8 @@ pub(super) async fn call(
             host.put_back(session);
             Ok(output)
         }
-        Ok(Err(Broken::TooMuch)) => Err(Error::Garbled(format!("more than {} MiB", OUTPUT_LIMIT >> 20))),
-        Ok(Err(Broken::Ended)) => Err(host.unreachable(name, session.last_words().await)),
+        Ok(Err(HostError::TooMuch)) => Err(Error::Garbled(format!("more than {} MiB", OUTPUT_LIMIT >> 20))),
+        Ok(Err(HostError::Ended)) => Err(host.unreachable(name, session.last_words().await)),
         Err(_) => Err(late()),
     }
 }
@@ -241,7 +241,7 @@ struct Session {
 
 /// Why there is no answer.
 #[derive(Clone, Copy, Debug)]
-enum Broken {
+enum HostError {
     /// The connection is gone.
     Ended,
     /// The answer is longer than any should be.
@@ -278,7 +278,7 @@ impl Session {
     }
 
     /// Hands the loop over, and waits until it runs. What a login prints before is nobody's business.
-    async fn hear_greeting(&mut self, script: &str, nonce: &Nonce) -> Result<(), Broken> {
+    async fn hear_greeting(&mut self, script: &str, nonce: &Nonce) -> Result<(), HostError> {
         let Self { input, output, machine, .. } = self;
         let write = input.write_all(script.as_bytes());
         let read = async {
@@ -291,7 +291,7 @@ impl Session {
         Ok(())
     }
 
-    async fn ask(&mut self, words: &[String], stdin: &[u8]) -> Result<Output, Broken> {
+    async fn ask(&mut self, words: &[String], stdin: &[u8]) -> Result<Output, HostError> {
         let nonce = Nonce::new();
         let mut request = format!("{nonce} {} {}\n", words.len(), stdin.len());
         words.iter().for_each(|word| request.extend([word.as_str(), "\n"]));
@@ -347,7 +347,7 @@ struct AnswerReader {
 
 impl AnswerReader {
     /// Returns what precedes the mark; the rest stays buffered.
-    async fn up_to(&mut self, mark: &str, limit: usize) -> Result<Vec<u8>, Broken> {
+    async fn up_to(&mut self, mark: &str, limit: usize) -> Result<Vec<u8>, HostError> {
         let mark = mark.as_bytes();
         let mut searched = 0;
         loop {
@@ -358,12 +358,12 @@ impl AnswerReader {
                 return Ok(part);
             }
             if self.bytes.len() > limit {
-                return Err(Broken::TooMuch);
+                return Err(HostError::TooMuch);
             }
             searched = self.bytes.len().saturating_sub(mark.len() - 1);
             self.bytes.reserve(16 << 10);
             if !self.output.read_buf(&mut self.bytes).await.is_ok_and(|read| read > 0) {
-                return Err(Broken::Ended);
+                return Err(HostError::Ended);
             }
         }
     }

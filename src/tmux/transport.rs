@@ -60,7 +60,7 @@ pub struct CommandTransport {
     pub hosts: Vec<Pattern>,
     /// The command before the program's own words; `{host}` in it stands for the name.
     pub command: Vec<String>,
-    /// The same for a program that has the operator's terminal.
+    /// The command for a program that takes over the operator's terminal.
     pub terminal: Vec<String>,
 }
 

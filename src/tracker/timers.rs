@@ -128,7 +128,7 @@ impl Coverage {
         Self { from: now, last: now, distance: Span::ZERO, holds, is_first: true, is_new: false, after_gap: false }
     }
 
-    /// A terminal that was not there before: nothing of it is older than now.
+    /// Notes that the terminal is new: nothing about it is older than now.
     pub(super) fn begins(&mut self) {
         self.is_new = true;
     }
@@ -167,7 +167,7 @@ impl Coverage {
         is_long.then(|| self.last - self.distance)
     }
 
-    /// The same of a long one.
+    /// Whether the last gap was a long one.
     pub(super) fn is_after_long_gap(&self) -> bool {
         self.after_gap && self.distance > LONG_GAP
     }

@@ -230,7 +230,8 @@ impl TurnTracker {
                 flight.own = flight.own.take().filter(|own| own.region.prompt != shown);
             }
         }
-        let redrawn = self.is_redrawn(now);
+        // What changes may be the same text, drawn for another size.
+        let redrawn = self.resized_at.is_some_and(|at| now.since(at) < self.settings.doubt);
         if !working && !reading.in_dialog && redrawn {
             self.take_redrawn(&reading.turn);
         }
@@ -405,11 +406,6 @@ impl TurnTracker {
         } else if reading.phase == Phase::Ready && !self.is_in_flight() {
             self.turn.ended_region.get_or_insert_with(|| reading.turn.clone());
         }
-    }
-
-    /// Whether what changes on the screen may be the same text, drawn for another size.
-    fn is_redrawn(&self, now: Timestamp) -> bool {
-        self.resized_at.is_some_and(|at| now.since(at) < self.settings.doubt)
     }
 
     /// A resize shows the same turn in other rows (SPEC §7, rule 3): what was remembered of the region that was seen

@@ -62,7 +62,7 @@ impl Composer {
         Self::with(Recipients::One(key), &draft, memory)
     }
 
-    /// Why there is none for a terminal.
+    /// Why a terminal takes no prompt.
     pub fn refused(terminal: &Terminal) -> Option<String> {
         let name = &terminal.state.terminal.id;
         terminal.state.has_ended().then(|| format!("{name} takes no prompt: its agent has ended"))
@@ -206,7 +206,7 @@ impl Composer {
     /// Keeps what was written for the next time, at every change, so that it cannot be lost.
     fn keep_draft(&mut self, cx: &mut OverlayContext<'_, '_>) {
         let text = self.prompt();
-        // What is written anew has been seen by whoever writes it.
+        // The writer has seen what they have just written.
         self.is_kept &= !text.is_empty();
         let is_blank = text.trim().is_empty();
         let before = match &self.to {

@@ -37,7 +37,7 @@ impl Ui {
     pub fn wake_at(&self, view: &View<'_>) -> Timestamp {
         let second = view.now + Span::SECOND;
         let step = theme::SPINNER_STEP;
-        let moves = self.options.motion && self.options.theme.spins(self.options.ascii);
+        let moves = self.options.motion && self.options.theme.frames(self.options.ascii) > 1;
         let turns = moves && self.drawn.any_spinner;
         let spinner = turns.then(|| view.now + Span::from_millis(step.as_millis() - position(view.now, step)));
         let seen = [self.seen_at(view), self.bell_seen_at(view).map(|(_, at)| at)];

@@ -4,7 +4,6 @@
 mod asking;
 mod diff;
 mod list;
-mod requests;
 mod state;
 mod steps;
 mod strip;
@@ -28,8 +27,8 @@ use crate::record::timeline::TimelineData;
 use crate::status::Status;
 use crate::time::Timestamp;
 use diff::DiffView;
-use requests::{DrillRequests, Shot};
 use state::{DrillPlaces, Focus, Side};
+use state::{DrillRequests, Shot};
 use steps::{TimelineEntries, TimelineEntry};
 use subject::Subject;
 use texts::TranscriptView;

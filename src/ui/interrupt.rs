@@ -36,7 +36,7 @@ pub struct Interrupt {
     folded: Vec<(Vec<Key>, String)>,
     /// What the terminals are said to do, as it was shown.
     shown: Vec<ShownTerminal>,
-    /// Whom no key goes to of those that were meant, and why.
+    /// Terminals that get no key, and why.
     left_out: Vec<String>,
     question: Question,
 }

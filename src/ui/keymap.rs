@@ -356,7 +356,7 @@ pub fn is_alike(name: &str, other: &str) -> bool {
     strsim::jaro_winkler(name, other) >= ALIKE
 }
 
-/// The shortest word that an action may be found by, and how alike two names are of which one is misspelt.
+/// The shortest misspelt name of an action that is recognised, and how alike both must be.
 const SHORTEST: usize = 3;
 const ALIKE: f64 = 0.88;
 

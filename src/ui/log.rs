@@ -131,7 +131,7 @@ struct LogLine<'a> {
 }
 
 impl<'a> LogLine<'a> {
-    /// Whatever it was called then, it has the name by which it is found now.
+    /// Makes a line with the present name, by which it is found now.
     fn of(event: Event<'a>, view: &View<'a>) -> Option<Self> {
         let name = event.key().and_then(|key| called(view, key)).unwrap_or(event.name());
         let sentence = event.sentence(name)?;

@@ -194,8 +194,8 @@ impl RowSelection {
         }
     }
 
-    /// The place of what runs now in the pane of the selected row, which has left, such as a task that was started again; else
-    /// of the row that stood next behind it; where there is none, its own.
+    /// The place of the program that replaced the selected one in its pane, such as a task that was started again; else of the
+    /// next row; else its own.
     fn behind(&self, rows: &[TableRow<'_>]) -> usize {
         let is_in =
             |key: &TerminalKey, item: Item<'_>| (&item.key().server, item.key().pane) == (&key.server, key.pane);

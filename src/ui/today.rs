@@ -14,7 +14,7 @@ use super::{
 };
 use crate::fleet::View;
 use crate::present::totals::{TotalsWords, signs_explained, turns_told};
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::record::question::{Answer, DayQuestion, HistoryQuestion};
 use crate::record::timeline::Holder;
 use crate::record::totals::{DayTotals, Totals, TotalsOf, hours_of};
@@ -44,7 +44,7 @@ pub struct Today {
     by: TotalsOf,
     /// What was asked last, and the last answer with what it is to.
     asked: Option<DayQuestion>,
-    answer: Option<(DayQuestion, Result<Vec<DayTotals>, Trouble>)>,
+    answer: Option<(DayQuestion, Result<Vec<DayTotals>, HistoryError>)>,
     view: Viewport,
 }
 
@@ -103,7 +103,7 @@ impl Overlay for Today {
             let label = canvas.keymap.key_for(Context::Fleet, Action::Label);
             let lines = match answer {
                 None => ["reading what the history has of it …".to_owned(), String::new()],
-                Some(Err(Trouble::Off)) => {
+                Some(Err(HistoryError::Off)) => {
                     ["no history is kept, so nothing is known of a day".to_owned(), String::new()]
                 }
                 Some(Err(trouble)) => [format!("the history cannot be read now: {trouble}"), String::new()],
@@ -158,7 +158,7 @@ impl Overlay for Today {
             let answered = self.answer.as_ref().filter(|(question, _)| question == asked);
             answered.is_some_and(|(_, answer)| match answer {
                 Ok(_) => self.date.is_none() && now.since(asked.now) >= REREAD,
-                Err(trouble) => *trouble != Trouble::Off && now.since(asked.now) >= REREAD,
+                Err(trouble) => *trouble != HistoryError::Off && now.since(asked.now) >= REREAD,
             })
         };
         if self.asked.as_ref().is_none_or(|asked| is_other(asked) || is_due(asked)) {
@@ -177,7 +177,7 @@ impl Overlay for Today {
     }
 }
 
-/// One of whom totals are shown, or all of them.
+/// One row of totals, or the sum.
 struct DayRow<'a> {
     name: &'a str,
     day: Cow<'a, DayTotals>,

@@ -172,7 +172,7 @@ impl Server {
         Ok(Hooks::read(&self.say(script).await?, nonce.as_str()))
     }
 
-    /// Runs a script for what it prints. A line of it that fails, as its window is gone, prints nothing.
+    /// Runs a script for its output. A line that fails because its window is gone prints nothing.
     async fn say(&self, script: Script) -> Result<String, Error> {
         let output = self.run_script(script).await?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();

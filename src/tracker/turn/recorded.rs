@@ -53,11 +53,6 @@ impl TurnTracker {
         Some((turn.context.unwrap_or(UiContext::ApprovalPrompt), &turn.word))
     }
 
-    /// Whether its record says that what a turn began runs on behind the prompt.
-    pub(in crate::tracker) fn record_runs_on(&self) -> bool {
-        self.recorded_as(RecordedPhase::Background).is_some()
-    }
-
     /// Whether screen and record have contradicted each other for longer than either may lag behind.
     pub(in crate::tracker) fn record_contradicts(&self, now: Timestamp) -> bool {
         let Some(turn) = &self.recorded.turn else { return false };

@@ -25,8 +25,8 @@ const ROOMY: u16 = 16;
 const WERE: usize = 6;
 
 impl Shown {
-    /// What the box asks. What is new in a dialog that took the place of another one has a mark. What was ticked or
-    /// typed in the row of the chosen option is shown there, and has to be read like all that is sent.
+    /// The text of the box. News in a dialog that replaced another one has a mark. Ticks and typed text stand in the row of the
+    /// chosen option, and have to be read like all that is sent.
     pub(super) fn asked(&self, chosen: Option<usize>, ticks: &[usize], typed: &str, theme: &Theme) -> QuestionText {
         let (parts, changed) = (&theme.parts, theme.style(Status::Approval));
         let mut lines: Vec<Paragraph> = Vec::new();
@@ -209,7 +209,8 @@ impl DialogBox {
         let mut buttons: Vec<Hint> = if is_open { self.ways(held) } else { Vec::new() };
         buttons.retain(|hint| hint.0 != Action::Jump && *hint != (Action::Down, "choose"));
         buttons.extend(is_open.then_some((Action::Jump, "go there and answer")));
-        let close = match (self.typing.is_some() && is_open, self.may_have_sent()) {
+        let may_have_sent = self.has_sent || matches!(self.stage, Stage::Sending | Stage::Answered);
+        let close = match (self.typing.is_some() && is_open, may_have_sent) {
             _ if self.types_draft() => "back, keep the draft",
             (true, false) if self.way_back() == "back" => "back without answering",
             (true, false) => "back, keep the text",
@@ -239,7 +240,7 @@ impl DialogBox {
                 vec![(Action::Jump, "see all of it there"), (Action::Anyway, "answer anyway"), (Action::Down, "choose")]
             }
             Some(Held::Not(Hold::TooSmall)) => vec![(Action::Jump, "answer there")],
-            Some(Held::Not(Hold::Changed) | Held::NoChoice) => Vec::new(),
+            Some(Held::Not(Hold::Changed) | Held::ChoiceError) => Vec::new(),
         }
     }
 
@@ -313,7 +314,7 @@ impl DialogBox {
                 let [goes, jumps] = ["goes there,", "jumps,"].map(|way| way_of(jump.as_deref(), way, " "));
                 [format!("{why}:{goes} {anyway} {}", self.sends()), format!("cut:{jumps} {anyway} sends")]
             }
-            Held::NoChoice => return self.sends(),
+            Held::ChoiceError => return self.sends(),
         };
         if text::width(&long) <= usize::from(room) { long } else { short }
     }

@@ -34,7 +34,7 @@ const ANSWERS: Answers = Answers {
 const UNCHOSEN: Answers =
     Answers { yes: (Action::Down, "choose"), others: &[(Action::Close, "close without answering")], ..ANSWERS };
 
-/// The same where no dialog is left.
+/// The answers if no dialog is left.
 const NONE_LEFT: Answers = Answers { yes: (Action::Close, "close without answering"), others: &[], ..ANSWERS };
 
 /// The dialogs of the marked terminals.

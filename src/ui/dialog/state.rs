@@ -64,7 +64,7 @@ pub(super) enum Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Held {
     /// There is nothing to choose here.
-    NoChoice,
+    ChoiceError,
     Not(Hold),
     NothingChosen,
     NothingTicked,
@@ -79,7 +79,7 @@ pub(super) enum Held {
 #[derive(Clone, Debug)]
 pub(super) struct Typing {
     pub(super) line: LineInput,
-    /// The option that takes it; `None` where there is none, or none any more. What is typed must not become keys of the
-    /// dashboard, nor be lost: it is kept as a draft then.
+    /// The option that takes the text; `None` if it has gone. Typed text must not become keys of the dashboard, nor be lost, so
+    /// it is kept as a draft then.
     pub(super) option: Option<usize>,
 }

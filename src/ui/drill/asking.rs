@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::requests::{QuestionProgress, Shot};
 use super::state::{Drill, Side};
+use super::state::{QuestionProgress, Shot};
 use super::steps::TimelineEntry;
 use super::texts::UpTo;
 use crate::fleet::View;
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::record::question::{HistoryAnswer, HistoryQuestion, QuestionKind};
 use crate::screen::KeptScreen;
 use crate::time::{Span, Timestamp};
@@ -188,7 +188,7 @@ impl Drill {
         }
     }
 
-    fn failed(&mut self, ask: &QuestionKind, trouble: &Trouble, now: Timestamp) {
+    fn failed(&mut self, ask: &QuestionKind, trouble: &HistoryError, now: Timestamp) {
         match ask {
             QuestionKind::Page { .. } | QuestionKind::Again => {
                 let known = self.steps.oldest_kept().is_some();
@@ -200,7 +200,7 @@ impl Drill {
                 self.asking.transcript = false;
                 match trouble {
                     // Nothing was said that anybody will ever read.
-                    Trouble::Off => self.transcript.set_lines(Arc::default(), false),
+                    HistoryError::Off => self.transcript.set_lines(Arc::default(), false),
                     _ => self.transcript.fail(),
                 }
             }

@@ -2,7 +2,7 @@
 
 use ratatui::prelude::{Buffer, Line, Modifier, Rect};
 
-use crate::repository::{DiffLine, DiffLineKind, GitFacts, GitTrouble, WorkingTreeDiff};
+use crate::repository::{DiffLine, DiffLineKind, GitError, GitFacts, WorkingTreeDiff};
 use crate::screen::KeptScreen;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
@@ -13,7 +13,7 @@ use crate::ui::{Canvas, blank, line, span};
 /// The difference that is read.
 #[derive(Clone, Debug, Default)]
 pub struct DiffView {
-    result: Option<Result<WorkingTreeDiff, GitTrouble>>,
+    result: Option<Result<WorkingTreeDiff, GitError>>,
     asked: Option<AskedDiff>,
     is_under_way: bool,
     pub reader: SearchableText,
@@ -49,7 +49,7 @@ impl DiffView {
     }
 
     /// Takes in what was read.
-    pub fn set(&mut self, result: Result<WorkingTreeDiff, GitTrouble>) {
+    pub fn set(&mut self, result: Result<WorkingTreeDiff, GitError>) {
         self.is_under_way = false;
         let lines = result.iter().flat_map(|diff| &diff.lines);
         self.reader.set_texts(lines.map(|line| &line.text));

@@ -284,7 +284,7 @@ impl Question {
         usize::from(self.title.is_some()) + asked.text.len()
     }
 
-    /// What is to be read before something is done.
+    /// Lines that have to be read before anything is done.
     fn needed<'a>(&'a self, asked: &'a QuestionText) -> impl Iterator<Item = (usize, &'a Paragraph)> {
         let first = self.first(asked);
         let is_meant = move |option: usize| self.chosen == Some(option) || asked.picked.contains(&option);

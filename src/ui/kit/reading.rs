@@ -21,7 +21,7 @@ pub struct Paragraph {
     lead: Line<'static>,
     parts: Line<'static>,
     text: String,
-    /// Which of several texts it belongs to: the same line is to be read in each of them.
+    /// The text it belongs to: the same line has to be read in each of several.
     part: usize,
 }
 

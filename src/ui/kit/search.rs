@@ -36,7 +36,7 @@ pub struct SearchableText {
 /// A part of a text: its line, the bytes of it, and the words that it is found by.
 pub type Called = (usize, Range<usize>, String);
 
-/// The letters that are at least typed of a word that something is found by which does not say it.
+/// The shortest beginning of a synonym that finds its text.
 const OF_WORD: usize = 3;
 
 impl SearchableText {
