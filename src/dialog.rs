@@ -149,7 +149,7 @@ impl Dialog {
     pub fn row_text(&self, screen: &Screen, y: usize) -> String {
         let Some(row) = screen.row(y).map(Row::spelled) else { return String::new() };
         match self.marked.filter(|_| self.manner == Manner::Buttons && self.option_rows.contains(&y)) {
-            Some(marked) => read::with_marked(&row, marked),
+            Some(marked) => read::buttons::with_marked(&row, marked),
             None => row.text().to_owned(),
         }
     }

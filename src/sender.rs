@@ -181,7 +181,7 @@ impl Sender {
             Act::Answer { dialog, reply, .. } => self.answer(to, dialog, reply, gate, begin).await,
             Act::Keys { keys, dialog, .. } | Act::Interrupt { keys, dialog } => match dialog {
                 Some(dialog) => self.press_in(to, dialog, keys, gate, begin).await,
-                // Who looks at the terminal saw no dialog there; a script means whatever it shows.
+                // A person saw no dialog there; a script means whatever the terminal shows.
                 None => self.press(to, keys, producer.has_looked(), gate, begin).await,
             },
         };
@@ -412,7 +412,7 @@ impl Sender {
         Ok(seen)
     }
 
-    /// The same for a dialog: what an agent that has ended left on the screen is none.
+    /// Polls for a dialog: what an ended agent left on the screen is none.
     async fn poll_dialog(&self, pane: &mut TargetPane, to: &Recipient) -> Result<DialogFrame, Refusal> {
         let (seen, facts) = pane.read_dialog().await?;
         if !facts.dead && pane.command.as_ref() != Some(&facts.command) {
@@ -431,7 +431,7 @@ impl Sender {
         let server = Server::new(to.key.server.clone(), self.tmux.clone())?;
         let profiles = self.profiles();
         let selected = to.tool.as_deref().and_then(|tool| profiles.select(tool, to.version.as_deref(), to.configured));
-        // One that only stands in for a profile cannot tell when the agent takes a prompt.
+        // A substitute for a profile cannot tell when the agent takes a prompt.
         let own = |profile: &Arc<Profile>| to.tool.as_deref() == Some(profile.tool());
         let profile = selected.map(|selected| selected.profile).filter(own);
         let (seen, misread) = (Guard::default(), Misread::default());
@@ -444,12 +444,12 @@ impl Sender {
 struct TargetPane {
     server: Server,
     key: TerminalKey,
-    /// What was said of its place, until something has been sent: what was begun there ends there.
+    /// The place that named it, until something was sent: what was begun there ends there.
     named: Option<NamedPlace>,
     profile: Option<Arc<Profile>>,
     /// tmux's name for the agent when it was found there.
     command: Option<String>,
-    /// What the last poll showed of it: nothing is sent unless it is still so.
+    /// The last poll's view of it: nothing is sent unless that still holds.
     seen: Guard,
     /// What was not so any more when something was to be sent.
     failed: Option<Guard>,

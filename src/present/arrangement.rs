@@ -37,7 +37,7 @@ impl Grouping {
     /// Every choice.
     pub const ALL: [Self; 5] = [Self::None, Self::Session, Self::Agent, Self::Host, Self::Label];
 
-    /// What the dashboard calls it; nothing where there are no groups.
+    /// Its name in the dashboard; `None` without groups.
     pub const fn name(self) -> Option<&'static str> {
         match self {
             Self::None => None,
@@ -67,7 +67,7 @@ impl Grouping {
 pub enum Group {
     Pinned,
     Named(String),
-    /// Those whose groups would have them alone: each head would double its row.
+    /// Rows alone in their groups: each head would double its row.
     Alone,
     /// Those that have nothing to be grouped by, such as a label.
     Rest,

@@ -309,7 +309,7 @@ impl What {
         is_name.then(|| Unclear::Field(name.to_owned()))
     }
 
-    /// What a field and its value ask for; nothing where there is no such field.
+    /// The term that a field and its value make; `None` for an unknown field.
     fn asked(field: &str, value: &str) -> Option<Self> {
         let word = value.to_owned();
         let fact = FACTS.iter().find(|(name, _)| *name == field);
@@ -415,7 +415,7 @@ impl Term {
                 let atom = Atom::new(&word, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy, false);
                 What::Fuzzy(atom, word.clone())
             } else {
-                // What is not wanted is meant as it is written: letters in order would throw out far too much.
+                // Excluded words are taken literally: letters in order would throw out far too much.
                 What::Part(word.clone())
             }]
         });

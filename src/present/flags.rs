@@ -13,7 +13,7 @@ use crate::time::{Span, Timestamp};
 pub struct Flags {
     drafted: BTreeSet<TerminalKey>,
     marked: BTreeSet<TerminalKey>,
-    /// Those of them on which what they were marked for is under way.
+    /// Marked terminals whose act is under way.
     worked_on: BTreeSet<TerminalKey>,
     chosen: ChosenFlags,
     /// When the fleet was first followed.

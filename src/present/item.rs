@@ -53,7 +53,7 @@ impl ItemCounts {
         self.0[group.place()].map(counted).iter().sum()
     }
 
-    /// What stands for a group: tasks that run have a sign of their own.
+    /// The sign of a group; running tasks have their own.
     pub fn sign_of(&self, group: Status) -> Status {
         if group.group() == Status::Working && self.0[group.place()][0] == 0 { Status::Running } else { group }
     }
@@ -329,7 +329,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// One thing that is known of an agent, in words; `~` stands before what is unsure. Empty where it is not known.
+    /// A fact about an agent in words; `~` precedes an unsure one. Empty if unknown.
     pub fn fact(self, name: FactName) -> String {
         /// The most cells: a record may say anything.
         const CELLS: usize = 60;
@@ -349,7 +349,7 @@ impl<'a> Item<'a> {
         })
     }
 
-    /// What its session cost, in words; empty where that is not known.
+    /// The cost of its session in words; empty if unknown.
     pub fn cost(self) -> String {
         let Some(fact) = self.facts().and_then(|facts| facts.get(FactName::CostUsd)) else { return String::new() };
         format!("{}${}", unsure(fact.source), fact.value)
@@ -437,7 +437,7 @@ impl Measure {
     }
 }
 
-/// What stands before a fact that nothing proves to be this agent's.
+/// Precedes a fact that nothing proves to be this agent's.
 const fn unsure(source: FactSource) -> &'static str {
     match source {
         FactSource::Directory => "~",
@@ -445,8 +445,8 @@ const fn unsure(source: FactSource) -> &'static str {
     }
 }
 
-/// What an agent asks with its options, the prompt that it works on and the tool that runs, the first sentence of its answer,
-/// its error, or why there is nothing to see.
+/// The words for an agent: its question with the options, the prompt that it works on and the running tool, the first sentence of
+/// its answer, its error, or why there is nothing to see.
 pub fn what_of_agent(state: &State, dialog: Option<&Dialog>) -> String {
     told_of_agent(state, dialog, (OPTION_SHOWN, PROMPT_SHOWN))
 }
@@ -535,7 +535,7 @@ fn first_sentence(text: &str) -> &str {
     ends.into_iter().find(is_end).map_or(text, |at| &text[..at])
 }
 
-/// What it asks, else the last thing that it printed, with its command behind that while it runs, else its command.
+/// The words for a task: its question, else its last output, with its command behind that while it runs, else its command.
 fn what_of_task(task: &Task) -> String {
     let printed = task.preview().useful(1).first().map(|line| line.trim().to_owned());
     let command = || task.command().to_owned();

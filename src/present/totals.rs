@@ -47,7 +47,7 @@ pub fn turns_told(turns: &[(u32, Status)], sign: Option<&dyn Fn(Status) -> Strin
     told.collect::<Vec<_>>().join(if sign.is_some() { " " } else { ", " })
 }
 
-/// What stands for the word of a group where a line has no room for it; a blank for what such a line leaves out.
+/// The sign of a group in a line without room for its word; blank if such a line leaves it out.
 pub const fn sign(group: Status) -> char {
     match group.group() {
         Status::Failed => '✗',

@@ -73,7 +73,7 @@ impl AgentRecords {
         Self { keeping: Some(keeping), ..Self::default() }
     }
 
-    /// What was read of an agent since this was last asked, for a recording.
+    /// Additions to an agent's records since the last call, for a recording.
     pub fn additions(&mut self, agent: &RecordedAgent) -> Vec<RecordAddition> {
         let Some(state) = self.agents.get_mut(&agent.key) else { return Vec::new() };
         let files = state.files.iter_mut().zip(agent.sources.iter());
@@ -194,7 +194,7 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.len() <= 200 && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
 }
 
-/// One file of an agent, which most agents do not have: the search for it, and the file once it is found.
+/// The search for one file of an agent, which most agents lack, and the file once found.
 #[derive(Clone, Debug, Default)]
 struct RecordFile {
     sought_at: Option<Timestamp>,

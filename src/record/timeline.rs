@@ -36,7 +36,7 @@ impl Holder {
 pub struct Point {
     pub at: Timestamp,
     pub holder: Holder,
-    /// What is wrong then: its last turn failed, or it cannot be read.
+    /// The trouble then: the last turn failed, or the terminal cannot be read.
     pub trouble: Option<Status>,
     /// The result of the last turn that had ended then, and when it did.
     pub result: TurnResult,
@@ -108,7 +108,7 @@ pub fn timeline(
     let mut line = TimelineBuilder { done: Vec::new(), at: from, end: to };
     for (begin, end) in merged(watched) {
         line.until(begin, Holder::Unwatched, None);
-        // Of what was before, the last one says who had the turn at the beginning.
+        // The last earlier point says who had the turn at the beginning.
         let before = points.partition_point(|point| point.at <= from).saturating_sub(1);
         let first = points.partition_point(|point| point.at < begin).max(before);
         let inside = points.iter().skip(first).take_while(|point| point.at <= end.min(to));

@@ -90,7 +90,7 @@ fn add_known<T: Copy>(sum: &mut Option<T>, more: Option<T>, add: impl FnOnce(T, 
     }
 }
 
-/// What stands for an agent that is not known, and for the label of what has none.
+/// Stands for an unknown agent, and for a missing label.
 pub const NAMELESS: &str = "-";
 
 impl DayTotals {

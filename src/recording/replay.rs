@@ -195,7 +195,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// What the agent's records say at a time since the start, where that is something else than before.
+    /// New content of the agent's records at a time since the start.
     fn read_records(&mut self, at: Span) -> Option<Box<AgentRecordReading>> {
         let mut is_read = false;
         while let Some((event, rest)) = self.to_come.split_first().filter(|(event, _)| event.at <= at) {

@@ -43,7 +43,7 @@ struct Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // As long as it is locked: whoever waits for it sees that it is gone, and makes another one.
+        // Removed while locked: a waiting process sees that it is gone, and makes another one.
         let _ = fs::remove_file(&self.path);
     }
 }

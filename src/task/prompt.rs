@@ -239,7 +239,7 @@ pub const SETTLED: Span = Span::from_secs(2);
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct PromptDetector {
     preview: Option<Preview>,
-    /// What ran then, and the question that both showed: only new rows are searched for one.
+    /// The command then, and the question on both screens: only new rows are searched for one.
     command: String,
     asked: Option<TaskPrompt>,
     /// Since when the preview is the same.

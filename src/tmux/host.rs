@@ -318,10 +318,10 @@ impl Session {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// What was said at last before the connection ended: by what leads there, or by a login that lets nobody in.
+    /// The last words before the connection ended: of the program that leads there, or of a login that refused.
     async fn last_words(&mut self) -> String {
         let ended = timeout(Span::SECOND.into(), self.child.wait()).await;
-        // Who hears the complaints may not have heard the last one yet.
+        // The reader of complaints may not have got the last one yet.
         tokio::time::sleep(clock::A_MOMENT).await;
         let said = [lock(&self.complaints).clone(), std::mem::take(&mut self.output.bytes)];
         let last = said.iter().find_map(|bytes| {

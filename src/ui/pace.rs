@@ -9,5 +9,5 @@ pub const HOLD: Span = Span::from_secs(5);
 pub const RECORDED: Span = Span::from_secs(3);
 /// How often the history is asked for what is new, and asked again after it could not be read.
 pub const REFRESH: Span = Span::from_secs(2);
-/// How often what costs a program or a long query is asked again.
+/// How often what costs a program or a long query is repeated.
 pub const REREAD: Span = Span::from_secs(5);

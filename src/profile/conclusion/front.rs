@@ -163,8 +163,8 @@ fn words(line: &str) -> Vec<String> {
 }
 
 impl Conclusion<'_> {
-    /// What the agent says of its account's limit, with the time that it names, where it offers choices because of that, whoever
-    /// asked it for them.
+    /// The agent's words about its account's limit, with the time in them, if it offers choices because of that, whoever asked
+    /// for them.
     pub(super) fn limit(&self, asking: Option<(&Fired<'_>, &Dialog)>) -> Option<String> {
         let is_unknown = |fired: &Fired<'_>| fired.rule.by_either || fired.rule.gives == Signal::Setup;
         let (_, dialog) = asking.filter(|(fired, dialog)| is_unknown(fired) && dialog.offers_choices())?;
