@@ -41,7 +41,7 @@ impl WebAddress {
         Ok(Self { name, is_encrypted })
     }
 
-    /// The same of an address below which everything is served.
+    /// Like [`WebAddress::parse`], for an address that must not name a path.
     ///
     /// # Errors
     /// As [`WebAddress::parse`], or it names a path, which would be left out.

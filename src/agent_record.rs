@@ -183,9 +183,9 @@ pub enum DirectoryLink {
 pub struct AgentRecordRule {
     #[serde(rename = "where")]
     conditions: Conditions,
-    /// It begins a session anew, in a file that has several: what was read before is of another one.
+    /// Begins another session in the same file: what was read before belongs to the last one.
     restarts: bool,
-    /// It is searched for at the head of a file of which otherwise only the end is read: it holds for all of it.
+    /// Searched for at the head of a file whose end alone is read: it holds for the whole file.
     head: bool,
     /// A prompt was submitted: a result before it is that of an earlier turn.
     begins: bool,

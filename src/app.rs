@@ -2,7 +2,6 @@
 
 mod actors;
 mod appearance;
-mod drafts;
 mod keeper;
 mod lending;
 mod reload;
@@ -42,9 +41,8 @@ use actors::{Actors, Continuation};
 pub use appearance::Environment;
 use appearance::FileWatch;
 pub use appearance::{LoadResult, LoadSource, ProfilesResult};
-use drafts::DraftStore;
-use keeper::ChoiceStore;
 pub use keeper::kept_flags;
+use keeper::{ChoiceStore, DraftStore};
 pub use terminal::AppError;
 use terminal::{Lent, SignalRequest, Signals, Tty, given_back};
 
@@ -169,7 +167,7 @@ impl App {
         };
         let _ = tokio::time::timeout(FIRST_FRAME, first_polls).await;
         self.show_updates();
-        // What there is from the start is no news; what comes while the first frame is drawn is.
+        // What exists at the start is no news; what comes while the first frame is drawn is.
         self.deliver()?;
         self.tell_of_drafts();
         self.introduce();
@@ -279,10 +277,10 @@ impl App {
         let now = clock::now();
         let next = match self.lent {
             // The files are followed all the same.
-            Some(_) => now + Span::from_secs(1),
+            Some(_) => now + Span::SECOND,
             None => self.ui.wake_at(&self.engine.fleet().view(self.now)),
         };
-        Instant::now() + Duration::from_millis(next.since(now).as_millis())
+        Instant::now() + Duration::from(next.since(now))
     }
 
     /// Lets the dashboard follow the engine, the files and the time.

@@ -18,13 +18,11 @@ mod name;
 mod options;
 mod output;
 mod profiles;
-mod qr;
 mod queue;
 mod read_output;
 pub mod record;
 mod replay;
 mod run;
-mod runtime;
 mod send;
 mod serve;
 mod shell;
@@ -45,8 +43,8 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::present::explanation::program;
 pub use failure::{Done, Failure};
 pub use options::GlobalOptions;
+use output::{wait_for, wait_in_one_thread};
 pub use replay::SharedReplayArgs;
-use runtime::{wait_for, wait_in_one_thread};
 
 /// A terminal dashboard that shows the true state of every coding agent in tmux.
 #[derive(Debug, Parser)]

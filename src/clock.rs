@@ -1,9 +1,18 @@
 //! The clock of this process, which all its times are read from.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::time::{Clock, Span, Timestamp};
+
+/// Nobody notices so short a wait. After it, something that cannot say that it is ready is looked at again.
+pub const A_MOMENT: Duration = Duration::from_millis(20);
+
+impl From<Span> for Duration {
+    fn from(span: Span) -> Self {
+        Duration::from_millis(span.as_millis())
+    }
+}
 
 /// The current time for the whole process; it never runs backwards, even if the system clock does.
 pub fn now() -> Timestamp {

@@ -32,11 +32,9 @@ pub use trouble::DeliveryEvent;
 
 /// How often a summary is written again although nothing has changed; well within the time that it holds.
 const AGAIN: Span = Span::from_secs(5);
-/// The least time between two comparisons of a summary with the fleet.
+/// The least time between two checks of all terminals for what is to be written or announced. Among a thousand something
+/// changes all the time, and checking them takes as long as a frame.
 const PAUSE: Span = Span::from_millis(200);
-/// The same of what may have to be announced. What needs the operator is announced after a second: among a thousand
-/// terminals something changes all the time, and checking each of them takes as long as a frame.
-const NOTICES: Span = Span::from_millis(100);
 
 /// Delivers notices and follow-ups while the fleet is watched.
 #[derive(Debug)]
@@ -205,7 +203,7 @@ impl NoticeSchedule {
             let has_changed = version.is_none() || version != view.version;
             let is_due = self.due.is_some_and(|due| due <= now);
             // A clock that was set back says nothing of how long ago it was.
-            self.is_behind = has_changed && !is_due && (at..at + NOTICES).contains(&now);
+            self.is_behind = has_changed && !is_due && (at..at + PAUSE).contains(&now);
             if self.is_behind || !(has_changed || is_due) {
                 return false;
             }
@@ -216,7 +214,7 @@ impl NoticeSchedule {
 
     /// When it has to be checked again at the latest.
     fn poll_timeout(&self) -> Option<Timestamp> {
-        let behind = self.last.filter(|_| self.is_behind).map(|(_, at)| at + NOTICES);
+        let behind = self.last.filter(|_| self.is_behind).map(|(_, at)| at + PAUSE);
         [self.due, behind].into_iter().flatten().min()
     }
 }
@@ -248,7 +246,7 @@ impl Summaries {
             return;
         }
         self.followed_at = Some(view.now);
-        // Of one that has stopped answering, the rows say so, and there is nothing to say of one that never has.
+        // The rows of a silent server say so, and one that never answered has none.
         let answers = |server: &&&ServerView| match server.health {
             ServerHealth::Up | ServerHealth::NoServer(_) => !server.is_waiting(),
             ServerHealth::Failed(_) => server.answered_at.is_some(),
@@ -311,11 +309,11 @@ mod tests {
         let begin = Timestamp::from_millis(1_800_000_000_000);
         let moment = Span::from_millis(1);
         assert!(notices.are_followed(&fleet.view(begin)));
-        assert!(!notices.are_followed(&fleet.view(begin + NOTICES + NOTICES)), "nothing has changed");
+        assert!(!notices.are_followed(&fleet.view(begin + PAUSE + PAUSE)), "nothing has changed");
         fleet.handle(Input::TimePassed, begin);
         assert!(!notices.are_followed(&fleet.view(begin + moment)));
-        assert_eq!(notices.poll_timeout(), Some(begin + NOTICES), "it is not forgotten");
-        assert!(notices.are_followed(&fleet.view(begin + NOTICES)));
+        assert_eq!(notices.poll_timeout(), Some(begin + PAUSE), "it is not forgotten");
+        assert!(notices.are_followed(&fleet.view(begin + PAUSE)));
         assert_eq!(notices.poll_timeout(), None);
         fleet.handle(Input::TimePassed, begin);
         let set_back = begin + Span::from_millis(1) - Span::from_secs(3600);

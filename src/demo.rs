@@ -50,7 +50,7 @@ pub struct Scene {
     rests: Span,
     /// What it goes on with where somebody says no or interrupts it.
     refused: Option<RefusedEnding>,
-    /// The branch of the repository that it works in, which has changes; without one there is none.
+    /// The branch of its repository with changes; without one it has no repository.
     pub branch: Option<&'static str>,
 }
 
@@ -178,7 +178,7 @@ mod scenes_tests {
             assert!(!resized, "{}: a pane of the demo keeps its size", scene.session);
             assert_eq!(Scene::of(scene.session), Some(scene));
             if let Some(wait) = scene.waits {
-                // Who answers sees what comes of it at once, and not after the pause that the recording made.
+                // An answer takes effect at once, not after the pause in the recording.
                 let is_key = |kind: &EventKind| matches!(kind, EventKind::Input(_));
                 let key = recording.events.iter().find(|event| event.at >= wait.from && is_key(&event.kind));
                 let answered = key.map_or(wait.until, |key| key.at);

@@ -12,7 +12,7 @@ mod text;
 
 use std::ops::Range;
 
-pub use choose::NoChoice;
+pub use choose::ChoiceError;
 use option::begins;
 pub use option::{Choice, Cut, Manner, Notes, Press, Submit, TextEntry, Verdict, in_words};
 pub use subject::{ApprovalSubject, about, approval, asked, asked_before};

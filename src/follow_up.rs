@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fleet::{Effect, Terminal, View};
 use crate::ids::{ServerId, TerminalKey};
-use crate::notify::{Occasion, statement};
+use crate::notify::{HOLD, Occasion, statement};
 use crate::pattern::{Pattern, filled};
 use crate::screen::harmless;
 use crate::state::{Availability, LEFT_UNWATCHED, State, TurnResult};
@@ -23,8 +23,6 @@ const OUTPUT_LINES: usize = 3;
 const LONGEST: usize = 200;
 /// Events that a message lists in full; more of them are counted.
 const IN_FULL: usize = 20;
-/// How long what an agent shows must stand before it is told: a dialog may be half drawn, a success premature.
-const HOLD: Span = Span::from_secs(1);
 /// How long what happened is news. Who takes over tells what its predecessor saw and could not queue.
 pub const NEWS: Span = Span::from_secs(60);
 
@@ -136,7 +134,7 @@ impl FollowUpEvent {
         is_seen.then(event)
     }
 
-    /// What the state of an agent that is watched since a time says that happened lately. What nobody saw happen is no news.
+    /// The recent event that an agent's state shows, if somebody watched since then. What nobody saw happen is no news.
     fn of_agent(key: &TerminalKey, state: &State, watched: Timestamp, now: Timestamp) -> impl Iterator<Item = Self> {
         let is_news = move |at: Timestamp| at <= now && now.since(at) < NEWS;
         let turn = &state.last_turn;
@@ -152,7 +150,7 @@ impl FollowUpEvent {
     }
 }
 
-/// What happened lately to the terminals that this process watches, until it is told.
+/// Recent events of the watched terminals, until they are told.
 #[derive(Debug)]
 pub struct RecentEvents {
     /// What happened before is no news.
@@ -189,7 +187,7 @@ impl RecentEvents {
         }
     }
 
-    /// What is to be told now of the servers that this process leads, each event once. Another process may have told it.
+    /// Takes the events that are due on the servers that this process leads, each once. Another process may have told them.
     pub fn take(&mut self, view: &View<'_>, leads: &dyn Fn(&ServerId) -> bool) -> Vec<FollowUpEvent> {
         let now = view.now;
         self.due = None;

@@ -26,7 +26,7 @@ use tokio::time::timeout;
 pub use watch::{GitDirectory, GitWatch};
 
 use crate::private::{self, state_directory};
-use crate::repository::{GitFacts, GitTrouble, Printed, WorkingTreeDiff, read_counts, read_names};
+use crate::repository::{GitError, GitFacts, Printed, WorkingTreeDiff, read_counts, read_names};
 use crate::screen::harmless;
 use crate::time::Timestamp;
 
@@ -126,7 +126,7 @@ struct Distance {
 
 impl Repository {
     /// Reads what [`RESOLVE`] printed in a top-level directory, and what it complained of.
-    fn read(root: &Path, printed: &[u8], refusal: Option<String>) -> Result<Self, GitTrouble> {
+    fn read(root: &Path, printed: &[u8], refusal: Option<String>) -> Result<Self, GitError> {
         let mut lines = printed.split(|byte| *byte == b'\n').map(|line| PathBuf::from(OsStr::from_bytes(line)));
         let [top, directory, common, format, head, upstream] =
             std::array::from_fn(|_| lines.next().unwrap_or_default());
@@ -134,7 +134,7 @@ impl Repository {
         let Some(format) = format else { return Err(refused(refusal)) };
         // A configuration may name any directory as the working tree.
         if top != root {
-            return Err(GitTrouble::Refused(format!("{} is not its working tree", harmless(&root.to_string_lossy()))));
+            return Err(GitError::Refused(format!("{} is not its working tree", harmless(&root.to_string_lossy()))));
         }
         let hash = |line: PathBuf| {
             let is_hash = |hash: &str| hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -183,29 +183,29 @@ impl Git {
     ///
     /// # Errors
     /// There is none, or no private place for what it needs.
-    pub async fn of_process() -> Result<&'static Self, GitTrouble> {
-        static GIT: OnceCell<Result<Git, GitTrouble>> = OnceCell::const_new();
+    pub async fn of_process() -> Result<&'static Self, GitError> {
+        static GIT: OnceCell<Result<Git, GitError>> = OnceCell::const_new();
         GIT.get_or_init(Self::find).await.as_ref().map_err(Clone::clone)
     }
 
-    async fn find() -> Result<Self, GitTrouble> {
+    async fn find() -> Result<Self, GitError> {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let own = state_directory().ok_or_else(|| GitTrouble::Unusable("there is no home directory".to_owned()))?;
+        let own = state_directory().ok_or_else(|| GitError::Unusable("there is no home directory".to_owned()))?;
         let mut git = Self::new(&path, &own.join("git"))?;
         git.ignored = git.ignored_by_user().await;
         Ok(git)
     }
 
     /// Git of a search path, with its repositories in a directory of ours.
-    pub fn new(path: &OsStr, own: &Path) -> Result<Self, GitTrouble> {
+    pub fn new(path: &OsStr, own: &Path) -> Result<Self, GitError> {
         let directories: Vec<PathBuf> = std::env::split_paths(path).filter(|it| it.is_absolute()).collect();
         let program = directories.iter().map(|directory| directory.join("git")).find(|program| program.is_file());
-        let program = program.ok_or_else(|| GitTrouble::Unusable("there is no git command in the PATH".to_owned()))?;
+        let program = program.ok_or_else(|| GitError::Unusable("there is no git command in the PATH".to_owned()))?;
         let path = std::env::join_paths(directories).unwrap_or_default();
         let (sha1, sha256) = (own.join("sha1"), own.join("sha256"));
         make_repository(&sha1, &format!("{CONFIG}\trepositoryFormatVersion = 0\n"))
             .and_then(|()| make_repository(&sha256, &format!("{CONFIG}\trepositoryFormatVersion = 1\n{LONG_HASHES}")))
-            .map_err(|error| GitTrouble::Unusable(format!("{} cannot be made: {error}", own.display())))?;
+            .map_err(|error| GitError::Unusable(format!("{} cannot be made: {error}", own.display())))?;
         Ok(Self { program, path, sha1, sha256, ignored: None })
     }
 
@@ -213,12 +213,12 @@ impl Git {
     ///
     /// # Errors
     /// There is none, or git does not answer.
-    pub async fn facts_around(&self, directory: &Path, at: Timestamp) -> Result<GitFacts, GitTrouble> {
+    pub async fn facts_around(&self, directory: &Path, at: Timestamp) -> Result<GitFacts, GitError> {
         self.facts(&root_around(directory).await?, &mut Distance::default(), at).await
     }
 
-    /// What is known of the repository with this top-level directory at a time. Of `distance` only what is new is found out.
-    async fn facts(&self, root: &Path, distance: &mut Distance, at: Timestamp) -> Result<GitFacts, GitTrouble> {
+    /// Reads the facts of a repository. Of its distance to the upstream only what is new is counted.
+    async fn facts(&self, root: &Path, distance: &mut Distance, at: Timestamp) -> Result<GitFacts, GitError> {
         let _turn = TURNS.acquire().await;
         let it = self.resolve(root, FACTS_DEADLINE).await?;
         let branch = self.run(self.in_real(root).args(BRANCH), LINES, FACTS_DEADLINE).await.ok();
@@ -235,7 +235,7 @@ impl Git {
     ///
     /// # Errors
     /// There is none, or git does not answer.
-    pub async fn difference(&self, directory: &Path) -> Result<WorkingTreeDiff, GitTrouble> {
+    pub async fn difference(&self, directory: &Path) -> Result<WorkingTreeDiff, GitError> {
         let it = self.resolve(&root_around(directory).await?, DIFF_DEADLINE).await?;
         let patch = self.differing(&it, &PATCHED, PATCH, DIFF_DEADLINE).await?;
         let untracked = self.untracked(&it, DIFF_DEADLINE).await?;
@@ -244,7 +244,7 @@ impl Git {
     }
 
     /// Resolves the names of a repository, in that repository.
-    async fn resolve(&self, root: &Path, deadline: Duration) -> Result<Repository, GitTrouble> {
+    async fn resolve(&self, root: &Path, deadline: Duration) -> Result<Repository, GitError> {
         let (printed, refusal) = self.output(self.in_real(root).args(RESOLVE), LINES, deadline).await?;
         Repository::read(root, &printed.bytes, refusal)
     }
@@ -262,14 +262,14 @@ impl Git {
         form: &[&str],
         limit: usize,
         deadline: Duration,
-    ) -> Result<Printed, GitTrouble> {
+    ) -> Result<Printed, GitError> {
         let empty = if it.is_sha256 { EMPTY_SHA256 } else { EMPTY_SHA1 };
         let mut command = self.beside(it);
         command.args(DIFFERING).args(form).args([it.head.as_deref().unwrap_or(empty), "--"]);
         self.run(&mut command, limit, deadline).await
     }
 
-    async fn untracked(&self, it: &Repository, deadline: Duration) -> Result<Printed, GitTrouble> {
+    async fn untracked(&self, it: &Repository, deadline: Duration) -> Result<Printed, GitError> {
         let mut command = self.beside(it);
         command.args(UNTRACKED);
         let own = it.common.join("info/exclude");
@@ -321,23 +321,23 @@ impl Git {
         command
     }
 
-    async fn run(&self, command: &mut Command, limit: usize, deadline: Duration) -> Result<Printed, GitTrouble> {
+    async fn run(&self, command: &mut Command, limit: usize, deadline: Duration) -> Result<Printed, GitError> {
         match self.output(command, limit, deadline).await? {
             (printed, None) => Ok(printed),
             (_, refusal) => Err(refused(refusal)),
         }
     }
 
-    /// What a command prints, up to a limit, and what it complains of when it fails.
+    /// Runs a command. Returns its output up to a limit, or its complaint when it fails.
     async fn output(
         &self,
         command: &mut Command,
         limit: usize,
         deadline: Duration,
-    ) -> Result<(Printed, Option<String>), GitTrouble> {
+    ) -> Result<(Printed, Option<String>), GitError> {
         let mut child = command
             .spawn()
-            .map_err(|error| GitTrouble::Unusable(format!("{} cannot be started: {error}", self.program.display())))?;
+            .map_err(|error| GitError::Unusable(format!("{} cannot be started: {error}", self.program.display())))?;
         let (out, errors) = (child.stdout.take(), child.stderr.take());
         let ended = timeout(deadline, async {
             let (bytes, complaint) = tokio::join!(up_to(out, limit), up_to(errors, LINES));
@@ -346,7 +346,7 @@ impl Git {
             let has_failed = !is_cut && !child.wait().await.is_ok_and(|status| status.success());
             (Printed { bytes, is_cut }, has_failed.then(|| String::from_utf8_lossy(&complaint).into_owned()))
         });
-        ended.await.map_err(|_| GitTrouble::Late(deadline.as_secs()))
+        ended.await.map_err(|_| GitError::Late(deadline.as_secs()))
     }
 }
 
@@ -378,13 +378,13 @@ async fn new_files(root: PathBuf, names: Vec<u8>) -> Vec<Option<Printed>> {
 }
 
 /// What git said, without what stands before it in each message.
-fn refused(complaint: Option<String>) -> GitTrouble {
+fn refused(complaint: Option<String>) -> GitError {
     let complaint = complaint.unwrap_or_default();
     let said = complaint.lines().find(|line| !line.trim().is_empty()).unwrap_or("its answer makes no sense");
     let said = said.trim().trim_start_matches("fatal: ").trim_start_matches("error: ");
     match said.starts_with("not a git repository") {
-        true => GitTrouble::NoRepository,
-        false => GitTrouble::Refused(harmless(said)),
+        true => GitError::NoRepository,
+        false => GitError::Refused(harmless(said)),
     }
 }
 
@@ -394,10 +394,10 @@ fn root_of(directory: &Path) -> Option<PathBuf> {
     directory.ancestors().find(|above| above.join(".git").symlink_metadata().is_ok()).map(Path::to_owned)
 }
 
-async fn root_around(directory: &Path) -> Result<PathBuf, GitTrouble> {
+async fn root_around(directory: &Path) -> Result<PathBuf, GitError> {
     let directory = directory.to_owned();
     let root = tokio::task::spawn_blocking(move || root_of(&directory)).await;
-    root.ok().flatten().ok_or(GitTrouble::NoRepository)
+    root.ok().flatten().ok_or(GitError::NoRepository)
 }
 
 /// Makes a repository without anything in it, or puts one right.

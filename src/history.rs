@@ -51,6 +51,7 @@ use crate::time::Timestamp;
 pub use drafts::Drafts;
 pub use feeds::IntentNews;
 use file::HistoryOptions;
+pub use file::PATIENCE;
 pub use file::{Settings, VERSION};
 pub use health::{HistoryHealth, WriterState};
 pub use identity::{Owner, stored_server};
@@ -70,11 +71,10 @@ use writer::{Writer, set};
 
 /// Messages that wait for the thread at most; more than that are counted as lost, because watching must not wait.
 const QUEUE: usize = 1024;
-/// How long a sender waits for its intent to be written.
-const INTENT: Duration = Duration::from_millis(500);
-/// How long the end of the program waits for each of the last batches, and for all of them.
-const FAREWELL: Duration = Duration::from_millis(1500);
-const LONGEST_FAREWELL: Duration = Duration::from_secs(10);
+/// How long an act waits for the history, so that other processes know of it. One that cannot be written holds nothing up.
+pub const WRITTEN: Duration = Duration::from_millis(500);
+/// How long the end of the program waits for all of the last batches.
+const FAREWELL: Duration = Duration::from_secs(10);
 
 /// The history as the rest of the program sees it. Clones write to the same thread; the last one that is dropped waits
 /// a moment for what is still to be written.
@@ -152,8 +152,7 @@ impl History {
         self.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What is wrong with the history, each time that it is something else than at the last call; all callers together
-    /// are reported once.
+    /// The trouble of the history each time that it changes; all callers together get it once.
     pub fn new_warning(&self) -> Option<String> {
         let mut health = self.health.lock().unwrap_or_else(PoisonError::into_inner);
         // That more and more is lost is the same trouble.
@@ -237,7 +236,7 @@ impl History {
     /// written keeps nobody from sending.
     pub async fn begin_input_durably(&self, operation: &Arc<Operation>) -> Ticket {
         let ticket = self.begin_input(operation);
-        self.written(INTENT).await;
+        self.written(WRITTEN).await;
         ticket
     }
 
@@ -318,7 +317,7 @@ impl Drop for Inner {
         let progress = self.progress.get_mut().unwrap_or_else(PoisonError::into_inner);
         let since = Instant::now();
         // A file that cannot be written must not keep the program from ending; one that is slow may.
-        while progress.recv_timeout(FAREWELL).is_ok() && since.elapsed() < LONGEST_FAREWELL {}
+        while progress.recv_timeout(PATIENCE).is_ok() && since.elapsed() < FAREWELL {}
     }
 }
 

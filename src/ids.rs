@@ -34,7 +34,7 @@ impl Socket {
         }
     }
 
-    /// What distinguishes it from others. Paths are compared as they are spelt: part by part takes ten times as long.
+    /// Its identity. Paths are compared as they are spelt: part by part takes ten times as long.
     fn spelling(&self) -> (u8, &OsStr) {
         match self {
             Socket::Default => (0, OsStr::new("")),
@@ -254,7 +254,7 @@ pub struct PaneLocation {
     pub links: Vec<(String, u32)>,
 }
 
-/// What a target says of the place of its pane, which must still be so when something is sent there.
+/// The place by which a target names a pane. It must still hold when something is sent there.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct NamedPlace {
     pub session: String,
@@ -299,7 +299,7 @@ impl PaneLocation {
         std::iter::once((self.session.as_str(), self.window_index)).chain(links)
     }
 
-    /// What a tmux target says of this place, if it means it: `session`, `session:window` or `session:window.pane`.
+    /// Reads a tmux target that means this place: `session`, `session:window` or `session:window.pane`.
     pub fn named(&self, target: &str) -> Option<NamedPlace> {
         self.all().find_map(|(session, index)| {
             let rest = target.strip_prefix(session)?;

@@ -22,10 +22,10 @@ use crate::state::{Attention, Phase, State};
 use crate::task::{Batch, Task, TaskEvent};
 use crate::time::{Span, Timestamp};
 
-pub use rule::{Means, NotifyRule, Occasion, QuietHours, Webhook, WebhookShape};
+pub use rule::{COMMAND_DEADLINE, Means, NotifyRule, Occasion, QuietHours, Webhook, WebhookShape};
 
-/// How long a condition must last before it is announced.
-const HOLD: Span = Span::from_secs(1);
+/// How long what a terminal shows must last before anybody hears of it: a dialog may be half drawn, a success premature.
+pub const HOLD: Span = Span::from_secs(1);
 
 /// How long a process that does not lead keeps a notice: longer than it takes until it is known that the leader has ended.
 const KEPT: Span = Span::from_secs(10);
@@ -37,7 +37,7 @@ pub struct Suppression<'a> {
     pub looks_at: Option<&'a TerminalKey>,
     /// Which terminals are muted.
     pub is_muted: &'a dyn Fn(&Terminal) -> bool,
-    /// The same of a task.
+    /// Whether a task is muted.
     pub is_task_muted: &'a dyn Fn(&Task) -> bool,
 }
 
@@ -193,7 +193,7 @@ impl Notifier {
         known.chain(self.lanes.iter().filter_map(Lane::due)).min()
     }
 
-    /// What is to be announced of a terminal now; from here on it counts as announced.
+    /// The terminal's due event, which counts as announced from here on.
     fn due_thing(&mut self, terminal: &Terminal, now: Timestamp) -> Option<Thing> {
         let thing = Thing::of(&terminal.state);
         let is_news = self.servers.contains(&terminal.key.server);

@@ -3,21 +3,22 @@
 
 pub mod interrupt;
 mod key;
-mod paste;
 
 use std::fmt;
 use std::sync::Arc;
 
-use crate::dialog::{self, Dialog, NoChoice};
+use crate::dialog::{self, ChoiceError, Dialog};
 use crate::fleet::{Terminal, TerminalKey};
 use crate::ids::NamedPlace;
 use crate::state::{ProcessState, UiContext};
 use crate::status::Hindrance;
 use crate::task::Task;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
-pub use key::{Key, UnknownKey};
-pub use paste::{PasteText, UnfitText};
+pub use key::{Key, KeyError};
+
+/// How long an act may take. After that, the process that would report it has died.
+pub const LONGEST_ACT: Span = Span::from_secs(180);
 
 /// Something that is done to one terminal, once.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -144,7 +145,7 @@ pub struct Recipient {
     pub configured: bool,
     /// The program behind which the agent runs, so that nothing but its screen shows it.
     pub through: Option<String>,
-    /// What was said of its place, if it was named by that: nothing is sent once that means another pane, or none.
+    /// The place by which it was named: nothing is sent once that means another pane, or none.
     pub named: Option<NamedPlace>,
 }
 
@@ -222,13 +223,13 @@ impl Reply {
     ///
     /// # Errors
     /// It is no key, and no option or several could be meant.
-    pub fn meant(text: &str, dialog: &Dialog) -> Result<Self, NoChoice> {
+    pub fn meant(text: &str, dialog: &Dialog) -> Result<Self, ChoiceError> {
         if dialog.can_tick() {
             return match dialog.choose_several(text) {
                 Ok(options) if options.iter().all(|option| dialog.options[*option].ticked.is_some()) => {
                     Ok(Reply::Ticks(options))
                 }
-                Ok(_) => Err(NoChoice::None(text.to_owned())),
+                Ok(_) => Err(ChoiceError::None(text.to_owned())),
                 Err(no_choice) => Err(no_choice),
             };
         }
@@ -254,7 +255,7 @@ pub enum Privacy {
 }
 
 impl Privacy {
-    /// Of what is typed into an agent's terminal now: setting it up may mean to type a key or a password.
+    /// How to type into an agent's terminal now: setting it up may need a key or a password.
     pub fn of(terminal: &Terminal) -> Self {
         match terminal.state.assessment.ui_context {
             UiContext::Setup => Privacy::Secret,
@@ -356,7 +357,7 @@ pub enum Obstacle {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 pub enum Refusal {
     #[error(transparent)]
-    Text(UnfitText),
+    Text(TextError),
     #[error(transparent)]
     Obstacle(Obstacle),
     /// tmux did not answer, or said no; `hint` is what to do about it.
@@ -417,5 +418,82 @@ impl Refusal {
             Refusal::Tmux { hint, .. } => hint.clone(),
             _ => return None,
         })
+    }
+}
+
+/// Bytes that are pasted at most.
+const LIMIT: usize = 1 << 20;
+
+/// A text that may be pasted into a terminal: no control characters but newline and tab, so that it can neither end
+/// the paste that it is in nor press a key (SPEC §11).
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "String")]
+pub struct PasteText(String);
+
+impl TryFrom<String> for PasteText {
+    type Error = TextError;
+
+    fn try_from(text: String) -> Result<Self, TextError> {
+        Self::new(text)
+    }
+}
+
+/// Why a text may not be pasted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
+pub enum TextError {
+    #[error("there is no text to send")]
+    Empty,
+    #[error("the text has {0} bytes; the limit is {LIMIT}")]
+    TooLong(usize),
+    #[error("line {line} contains the control character U+{:04X}; only newlines and tabs can be sent", *.character as u32)]
+    Control { line: usize, character: char },
+}
+
+impl TextError {
+    /// What to do instead.
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::Empty => "write the text behind the name, or give it on standard input",
+            Self::TooLong(_) => "put it into a file, and name the file in a prompt",
+            Self::Control { .. } => "leave control characters out; `fleetwatch keys` presses keys",
+        }
+    }
+}
+
+impl PasteText {
+    /// The text as it is, byte for byte, or why not.
+    pub fn new(text: impl Into<String>) -> Result<Self, TextError> {
+        let text = text.into();
+        if text.is_empty() {
+            return Err(TextError::Empty);
+        }
+        if text.len() > LIMIT {
+            return Err(TextError::TooLong(text.len()));
+        }
+        match text.char_indices().find(|&(_, c)| c.is_control() && c != '\n' && c != '\t') {
+            Some((at, character)) => Err(TextError::Control { line: text[..at].matches('\n').count() + 1, character }),
+            None => Ok(Self(text)),
+        }
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_refused_with_their_line() {
+        assert_eq!(PasteText::new("a\nb\u{1b}[201~"), Err(TextError::Control { line: 2, character: '\u{1b}' }));
+        for bad in ["\r", "\u{0}", "\u{7f}", "\u{9b}x", "a\r\nb"] {
+            assert!(PasteText::new(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(PasteText::new(""), Err(TextError::Empty));
+        assert!(PasteText::new("x".repeat(LIMIT + 1)).is_err());
+        assert!(PasteText::new("tab\there\n{#{pane_id}; 'é😀\\").is_ok());
     }
 }

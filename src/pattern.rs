@@ -35,7 +35,7 @@ impl Pattern {
         Ok(Self { text: text.to_owned(), matcher: Glob::new(text)?.compile_matcher() })
     }
 
-    /// Whether a name is one of those that are meant.
+    /// Whether a name matches.
     pub fn matches(&self, name: &str) -> bool {
         self.matcher.is_match(name)
     }

@@ -41,8 +41,6 @@ use keeper::Chosen;
 use keeper::TaskHooks;
 use plan::{PollReport, ServerMemory, Suspect};
 
-/// A short wait for something that may already be there.
-const A_MOMENT: Duration = Duration::from_millis(40);
 /// Screens that one call captures: it has a deadline, and while it runs tmux serves nobody else.
 const CAPTURES: usize = 512;
 /// How long a poll waits for the records of agents.
@@ -99,7 +97,7 @@ pub fn own() -> Own {
     Own::new(std::env::var("TMUX").ok(), std::env::var("TMUX_PANE").ok(), process::own_ancestors())
 }
 
-/// What a poller starts from, and what it leaves behind.
+/// State that one poller hands to the next.
 #[derive(Clone, Debug, Default)]
 pub struct PollerState {
     /// The terminals that are already known and need no recall from the history.
@@ -202,7 +200,7 @@ impl ServerPoll {
     /// The inputs for the fleet; tasks first, so that after the server's report both are known.
     fn inputs(self) -> impl Iterator<Item = Input> + Send {
         let reports = [self.tasks.map(Input::Tasks), Some(Input::Server(self.server))];
-        // What was sent to a terminal can only be told of one that is there.
+        // A terminal must exist before it can have been sent something.
         let (sent, known): (Vec<Input>, Vec<Input>) =
             self.known.into_iter().partition(|input| matches!(input, Input::Submitted { .. }));
         known.into_iter().chain(reports.into_iter().flatten()).chain(sent)
@@ -469,8 +467,8 @@ impl ServerPoller {
         self.reading = Some(tokio::task::spawn_blocking(move || (records.read(&agents, now()), records)));
     }
 
-    /// What was read since [`Self::begin_records`]; nothing yet if that takes long. A disk may be slow or hang, which must not
-    /// hold up what the screens say: it is waited for at the next poll again.
+    /// Records read since [`Self::begin_records`]; nothing yet if that takes long. A slow disk must not hold up what the screens
+    /// say, so the next poll waits for it again.
     async fn records_read(&mut self) -> BTreeMap<TerminalKey, AgentRecordReading> {
         let Some(reading) = &mut self.reading else { return BTreeMap::new() };
         let Ok(read) = tokio::time::timeout(RECORDS, reading).await else { return BTreeMap::new() };

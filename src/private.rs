@@ -36,8 +36,8 @@ pub fn state_directory() -> Option<PathBuf> {
 /// The longest path that a socket's directory may have, in bytes: that of a socket has 104 on some systems.
 const LONGEST_DIRECTORY: usize = 75;
 
-/// The directory for leases, sockets and screens: in the user's runtime directory, else in the state directory, else in `/tmp`.
-/// `None` if none of them is private. It is created only for a process that is to write there.
+/// The directory for leases, sockets and screens: the user's runtime directory, else the state directory, else `/tmp`. `None` if
+/// none of them is private. Only a process that writes there creates it.
 pub fn runtime_directory(may_make: bool) -> Option<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
     let user = rustix::process::geteuid().as_raw();
@@ -59,7 +59,7 @@ pub fn runtime_file(server: &ServerId, history: Option<&Path>, kind: &str, may_m
     Some(runtime_directory(may_make)?.join(format!("{:016x}.{kind}", hasher.finish())))
 }
 
-/// Where the locks are by which all processes of a user take turns at a terminal.
+/// Locks by which all processes of a user take turns at a terminal.
 pub fn lock_directory() -> Option<PathBuf> {
     Some(state_directory()?.join("turns"))
 }
@@ -283,7 +283,7 @@ fn is_in_place(file: &File, path: &Path) -> bool {
     matches!((there, own), (Ok(there), Ok(own)) if there == own)
 }
 
-/// When a file was last changed, and its length: another one means that it has to be read again.
+/// The stamp of a file: its time of change and its length. Another stamp means that it must be read again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileStamp {
     /// Seconds since 1970, by the clock of the file's machine.

@@ -31,7 +31,7 @@ const WALKED: usize = 32;
 /// How surely processes are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thoroughness {
-    /// One may be missing that was started, or whose sibling ended, during the listing.
+    /// Processes started during the listing, or whose sibling ended, may be missing.
     Quick,
     /// All that are there.
     All,

@@ -1,19 +1,19 @@
 //! What is kept: records of what happened to terminals and of what was done to them, as they are written ([`Record`]) and as they
 //! are read back ([`Stored`]); what is not sent yet; and what is asked about all that. Types, without the file.
 
+mod error;
 mod outbox;
 pub mod question;
 pub mod timeline;
 pub mod totals;
-mod trouble;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+pub use error::HistoryError;
 pub use outbox::{Draft, Intent};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-pub use trouble::Trouble;
 
 use crate::dialog::Verdict;
 use crate::fleet::{TaskTransition, TerminalKey, TerminalTransition};
@@ -381,7 +381,7 @@ pub enum Body {
     TaskEvent(TaskRecord),
     FollowUp(FollowUpRecord),
     Action(OperatorAction),
-    /// What another version wrote and this one cannot read, as it was written.
+    /// A record of another version, unread, as it was written.
     Other {
         kind: String,
         document: Value,
@@ -425,7 +425,7 @@ pub struct FollowUpRecord {
 }
 
 impl StoredInput {
-    /// Who sent it, for people. A queued prompt and a follow-up are signed with their number in the outbox.
+    /// The sender for people. A queued prompt and a follow-up are signed with their number in the outbox.
     pub fn by(&self) -> String {
         match self.sender.split_once(' ') {
             Some(("queue", _)) => "from the queue".to_owned(),
@@ -483,7 +483,7 @@ impl Body {
         })
     }
 
-    /// What happened, in words. Where texts of others are part of it, they may hold anything.
+    /// The event in words. Texts of others in it may hold anything.
     pub fn what(&self) -> String {
         match self {
             Body::Transition(StoredTransition { transition, .. }) => {

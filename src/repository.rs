@@ -102,7 +102,7 @@ pub fn read_names(printed: &[u8]) -> Vec<String> {
 
 /// Why nothing is known of a directory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum GitTrouble {
+pub enum GitError {
     /// No repository is around it.
     #[error("no repository")]
     NoRepository,

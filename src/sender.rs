@@ -12,7 +12,7 @@ mod turns;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -26,7 +26,7 @@ use crate::fleet::TerminalKey;
 use crate::history::History;
 use crate::ids::NamedPlace;
 use crate::operation::{
-    Act, Key, Obstacle, Operation, Outcome, PasteText, Producer, Recipient, Refusal, Reply, UnfitText, When,
+    Act, Key, Obstacle, Operation, Outcome, PasteText, Producer, Recipient, Refusal, Reply, TextError, When,
 };
 use crate::process::{self, Thoroughness};
 use crate::profile::{Classification, Profile, ProfileSet, Program, RefusedInputs};
@@ -133,7 +133,7 @@ impl Sender {
         let operation = Arc::new(operation);
         // An agent cuts the blanks off a prompt; it makes no prompt of blanks alone.
         if matches!(&operation.act, Act::Prompt { text, .. } if text.trim().is_empty()) {
-            let outcome = Outcome::from(Refusal::Text(UnfitText::Empty));
+            let outcome = Outcome::from(Refusal::Text(TextError::Empty));
             self.tell(OperationEvent::Ended(operation, outcome.clone()));
             return outcome;
         }
@@ -180,7 +180,7 @@ impl Sender {
             Act::Answer { dialog, reply, .. } => self.answer(to, dialog, reply, gate, begin).await,
             Act::Keys { keys, dialog, .. } | Act::Interrupt { keys, dialog } => match dialog {
                 Some(dialog) => self.press_in(to, dialog, keys, gate, begin).await,
-                // Who looks at the terminal saw no dialog there; a script means whatever it shows.
+                // A person saw no dialog there; a script means whatever the terminal shows.
                 None => self.press(to, keys, producer.has_looked(), gate, begin).await,
             },
         };
@@ -231,7 +231,7 @@ impl Sender {
                 }
                 Step::End(outcome) => return Ok(outcome),
                 Step::Poll { after } => {
-                    tokio::time::sleep(Duration::from_millis(after.as_millis())).await;
+                    tokio::time::sleep(after.into()).await;
                     self.poll(&mut pane, to).await.map(|seen| steps.saw(seen, elapsed()))
                 }
                 Step::Paste { part } => {
@@ -282,7 +282,7 @@ impl Sender {
             let done = match step {
                 answering::AnswerStep::End(outcome) => return Ok(outcome),
                 answering::AnswerStep::Poll { after } => {
-                    tokio::time::sleep(Duration::from_millis(after.as_millis())).await;
+                    tokio::time::sleep(after.into()).await;
                     self.poll_dialog(&mut pane, to).await.map(|poll| answering.saw(&poll, elapsed()))
                 }
                 answering::AnswerStep::Paste(text) => {
@@ -411,7 +411,7 @@ impl Sender {
         Ok(seen)
     }
 
-    /// The same for a dialog: what an agent that has ended left on the screen is none.
+    /// Polls for a dialog: what an ended agent left on the screen is none.
     async fn poll_dialog(&self, pane: &mut TargetPane, to: &Recipient) -> Result<DialogFrame, Refusal> {
         let (seen, facts) = pane.read_dialog().await?;
         if !facts.dead && pane.command.as_ref() != Some(&facts.command) {
@@ -430,7 +430,7 @@ impl Sender {
         let server = Server::new(to.key.server.clone(), self.tmux.clone())?;
         let profiles = self.profiles();
         let selected = to.tool.as_deref().and_then(|tool| profiles.select(tool, to.version.as_deref(), to.configured));
-        // One that only stands in for a profile cannot tell when the agent takes a prompt.
+        // A substitute for a profile cannot tell when the agent takes a prompt.
         let own = |profile: &Arc<Profile>| to.tool.as_deref() == Some(profile.tool());
         let profile = selected.map(|selected| selected.profile).filter(own);
         let (seen, misread) = (Guard::default(), Misread::default());
@@ -443,12 +443,12 @@ impl Sender {
 struct TargetPane {
     server: Server,
     key: TerminalKey,
-    /// What was said of its place, until something has been sent: what was begun there ends there.
+    /// The place that named it, until something was sent: what was begun there ends there.
     named: Option<NamedPlace>,
     profile: Option<Arc<Profile>>,
     /// tmux's name for the agent when it was found there.
     command: Option<String>,
-    /// What the last poll showed of it: nothing is sent unless it is still so.
+    /// The last poll's view of it: nothing is sent unless that still holds.
     seen: Guard,
     /// What was not so any more when something was to be sent.
     failed: Option<Guard>,

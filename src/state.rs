@@ -3,7 +3,6 @@
 //! Nothing here decides anything. The names that serde writes are the public names; they are never renamed.
 
 mod agent;
-mod last_turn;
 mod note;
 mod words;
 
@@ -13,10 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::repository::GitFacts;
 use crate::time::{Span, Timestamp, seconds};
-
 pub use agent::{AgentFacts, Fact, FactKind, FactName, FactSource, FactValue, PlanProgress};
 pub(crate) use agent::{KEPT_TEXT, kept, numbered};
-pub use last_turn::LastTurn;
 pub use note::{KeptNote, Note, NotePart, unfit_name};
 pub(crate) use words::words;
 pub use words::{
@@ -349,7 +346,7 @@ impl State {
             .filter(|_| is_of_last_turn && self.last_turn.result == TurnResult::Success)
     }
 
-    /// Whether the operator's look at it changes something: how its last turn ended is what they should know, until then.
+    /// Whether viewing the terminal clears its unseen result.
     pub fn wants_to_be_seen(&self) -> bool {
         self.attention == Attention::Finished || (self.unseen && self.has_ended())
     }
@@ -446,5 +443,55 @@ impl Transition {
     /// The last transition of a terminal.
     pub fn last(summary: Summary, note: &str, at: Timestamp) -> Self {
         Self { at, changed: Vec::new(), summary, note: Some(note.to_owned()), evidence: Arc::default() }
+    }
+}
+
+/// How the last turn that ended did end. It stays through the next turn until that one ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LastTurn {
+    pub result: TurnResult,
+    pub source: TurnSource,
+    /// When it began; `None` where that was not seen.
+    #[serde(default)]
+    pub began: Option<Timestamp>,
+    pub at: Option<Timestamp>,
+    /// How much of that time the agent waited for the operator; `None` where that is not known.
+    #[serde(default, rename = "waited_seconds", with = "seconds")]
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
+    pub waited: Option<Span>,
+    /// The failure or interruption line.
+    pub detail: Option<String>,
+    /// What says so, and was believed (SPEC §14).
+    #[serde(default)]
+    pub told_by: Witness,
+}
+
+impl LastTurn {
+    /// No turn has been seen to end.
+    pub const NONE: LastTurn = LastTurn {
+        result: TurnResult::None,
+        source: TurnSource::None,
+        began: None,
+        at: None,
+        waited: None,
+        detail: None,
+        told_by: Witness::None,
+    };
+
+    /// How long the agent worked on it, without the time in which it waited for the operator; `None` where that is not known.
+    pub fn worked(&self) -> Option<Span> {
+        Some(self.at?.since(self.began?).less(self.waited?))
+    }
+
+    /// A turn that the end of its agent has cut off (SPEC §7, rule 8).
+    pub fn cut_off(source: TurnSource, at: Timestamp) -> Self {
+        let detail = Some("the agent ended before its turn was seen to end".to_owned());
+        Self { source, at: Some(at), detail, told_by: Witness::Process, ..Self::NONE }
+    }
+
+    /// Whether the end of its agent cut it off, so that it has no result (SPEC §7, rule 8).
+    pub const fn is_cut_off(&self) -> bool {
+        matches!(self.told_by, Witness::Process)
     }
 }

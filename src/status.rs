@@ -53,7 +53,7 @@ pub enum Status {
     Unknown,
     /// The agent, its pane or the task's window is no longer there.
     Gone,
-    /// The same of an agent whose turn that cut off, as long as the operator has not seen it: people read `failed`.
+    /// A turn cut off by the end of its agent, until the operator has seen it: people read `failed`.
     CutOff,
     /// The task's program has ended with this code, if tmux reports it.
     Exited(Option<i32>),
@@ -74,8 +74,7 @@ impl Status {
         Status::Gone,
     ];
 
-    /// What a public state is to a person: that its agent is gone or cannot be read, else what it wants them to know, else
-    /// what it does.
+    /// The status of a public state: its agent is gone or cannot be read, else what it wants people to know, else what it does.
     pub const fn of(state: &State) -> Self {
         match state.diagnostics.availability {
             _ if state.is_cut_off_unseen() => return Status::CutOff,
@@ -115,7 +114,7 @@ impl Status {
         Status::of_turn(summary.availability, summary.phase, front(waits, summary.ui_context))
     }
 
-    /// What a task is to a person, by what it does and by its exit code if tmux reports it.
+    /// The status of a task, by what it does and by its exit code if tmux reports it.
     pub const fn of_task(status: TaskStatus, exit_code: Option<i32>) -> Self {
         match status {
             TaskStatus::Running => Status::Running,
@@ -174,7 +173,7 @@ impl Status {
         }
     }
 
-    /// What a dialog wants; `None` for what is no dialog that waits for the operator.
+    /// The status of a waiting dialog; `None` if it does not wait for the operator.
     const fn of_context(context: UiContext) -> Option<Self> {
         match context {
             UiContext::ApprovalPrompt => Some(Status::Approval),
@@ -281,7 +280,7 @@ impl Status {
     pub const fn urgency(self) -> usize {
         match self {
             Status::Exited(Some(0)) => Status::Gone.place(),
-            // What the screen does not say may be that somebody waits; what is ready waits for nothing.
+            // An unknown screen may hide a question; a ready one waits for nothing.
             Status::Unknown => Status::Ready.place(),
             Status::Ready | Status::Suspended => Status::Unknown.place(),
             _ => self.place(),
@@ -304,8 +303,8 @@ impl Status {
     }
 }
 
-/// What an agent has in front that needs the operator: where it waits for him an approval unless it is known to be something
-/// else, and its account's limit also at its prompt.
+/// What needs the operator in front of an agent: a wait is an approval unless known to be something else, and its account's limit
+/// counts at its prompt, too.
 const fn front(waits: bool, context: UiContext) -> UiContext {
     match (waits, context) {
         (_, UiContext::Limit) => UiContext::Limit,
@@ -336,8 +335,7 @@ pub fn last_turn_in_words(last: &LastTurn) -> Option<String> {
     Some(format!("{word}{began}{told}"))
 }
 
-/// What is said of a turn without a result, since its agent ended before it did (SPEC §7, rule 8): the word of its state,
-/// and why.
+/// Words for a turn without a result because its agent ended before it (SPEC §7, rule 8): the word of its state, and why.
 pub const CUT_OFF: &str = "failed, cut off";
 
 /// One thing that a transition changed.
@@ -345,14 +343,14 @@ pub const CUT_OFF: &str = "failed, cut off";
 pub struct Changed {
     /// `working → approval`, `failed`, `draft no → yes`.
     pub text: String,
-    /// What the new value is to a person; `None` where it says nothing of it.
+    /// The status that the new value means; `None` where it says nothing of it.
     pub status: Option<Status>,
 }
 
 /// A field by the last part of its public name, with its old and its new value.
 type Field<'a> = (&'a str, &'a Value, &'a Value);
 
-/// What an agent was to a person before a transition, and what it is after it, however its last turn ended.
+/// The status before a transition and after it, however its last turn ended.
 pub fn before_and_after(Transition { changed, summary, .. }: &Transition) -> (Status, Status) {
     let fields: Vec<Field<'_>> = changed.iter().map(|Change { field, from, to }| (last(field), from, to)).collect();
     (status_before(&fields, summary), status_after(summary))
@@ -363,8 +361,8 @@ pub fn changed(transition: &Transition) -> Vec<Changed> {
     changed_of(transition, |_| true)
 }
 
-/// The same of what people read as it happens: how a terminal is, what it asks, and that it cannot be read. That a draft or
-/// background work came or went is no news to them.
+/// The changes that people read as they happen: the status, the question, and that it cannot be read. That a draft or background
+/// work came or went is no news.
 pub fn news(transition: &Transition) -> Vec<Changed> {
     const NEWS: [&str; 8] =
         ["availability", "phase", "ui_context", "dialog", "result", "attention", "probe_error", "parse_error"];
@@ -385,7 +383,7 @@ fn changed_of(Transition { changed, summary, .. }: &Transition, is_told: impl Fn
             "availability" | "phase" => before != after,
             "ui_context" => before != after && after != Status::Unknown,
             "result" => false,
-            // Of a terminal that comes or goes, all the rest is said by what it is now.
+            // If a terminal comes or goes, its present status says all the rest.
             _ => comes_or_goes,
         };
         // That nothing can be said of a draft or the like any more goes with what else changed.

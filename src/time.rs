@@ -25,9 +25,6 @@ pub struct Clock {
     began: Timestamp,
 }
 
-/// How far the wall clock may be ahead until it is followed.
-const DRIFT: Span = Span::from_secs(1);
-
 impl Clock {
     /// A clock that begins at what the wall says.
     pub const fn new(wall: Timestamp) -> Self {
@@ -38,7 +35,7 @@ impl Clock {
     pub fn at(&mut self, wall: Timestamp, elapsed: Span) -> Timestamp {
         let now = self.began + elapsed;
         let ahead = wall.since(now);
-        if ahead <= DRIFT {
+        if ahead <= Span::SECOND {
             return now;
         }
         self.began = self.began + ahead;
@@ -65,6 +62,11 @@ impl Timestamp {
         Some(jiff::Timestamp::from_millisecond(self.0).ok()?.to_zoned(zone.clone()))
     }
 
+    /// The earliest time after this one.
+    pub fn next(self) -> Timestamp {
+        self + Span(1)
+    }
+
     /// How long after `earlier` this is; zero when it is not later.
     pub fn since(self, earlier: Timestamp) -> Span {
         Span(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
@@ -74,6 +76,14 @@ impl Timestamp {
 impl Span {
     /// No time at all.
     pub const ZERO: Span = Span(0);
+    /// The least that is said of time.
+    pub const SECOND: Span = Span(1000);
+    /// Sixty seconds.
+    pub const MINUTE: Span = Span::from_secs(60);
+    /// Sixty minutes.
+    pub const HOUR: Span = Span::from_secs(3600);
+    /// Twenty-four hours, whatever a calendar says.
+    pub const DAY: Span = Span::from_secs(24 * 3600);
 
     /// A span of `ms` milliseconds.
     pub const fn from_millis(ms: u64) -> Self {

@@ -55,7 +55,7 @@ struct ServerRequest<'a> {
     /// Which panes are listed.
     list: Option<Extent>,
     captures: &'a [PaneId],
-    /// The rows by which brief ones are completed.
+    /// Known rows that complete brief ones.
     known: Option<&'a KnownRows>,
 }
 
@@ -144,7 +144,7 @@ impl Server {
         Some(host::connection(&self.settings, self.id.host.as_ref()?))
     }
 
-    /// What must work on the command line for its host to be reached; `None` for a server on this machine.
+    /// The command that must work for its host to be reached; `None` for a server on this machine.
     pub fn check(&self) -> Option<String> {
         Some(host::check(&self.settings, self.id.host.as_ref()?))
     }
@@ -161,8 +161,8 @@ impl Server {
         self.ask(ServerRequest { list: Some(Extent::Whole), captures, known: None }).await
     }
 
-    /// The same of a server that was polled before, with less work for it: of panes in which nothing was printed since then
-    /// it is asked what may change without that, and now and then everything.
+    /// Polls a server again with less work for it: for panes that printed nothing it lists only what may change without output,
+    /// and now and then everything.
     pub async fn poll_again(&self, known: &mut KnownRows, captures: &[PaneId]) -> Result<Listing, Error> {
         let extent = known.extent();
         if extent != Extent::Whole {
@@ -203,8 +203,8 @@ impl Server {
         self.ask(ServerRequest { list: None, captures: panes, known: None }).await
     }
 
-    /// The same of panes that were just listed, so many in a call: while the server works on one, the answer to the one before
-    /// is read.
+    /// Captures panes that were just listed, so many in a call: while the server works on one call, the answer to the last is
+    /// read.
     pub async fn capture_listed(
         &self,
         known: &mut KnownRows,

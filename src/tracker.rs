@@ -35,7 +35,7 @@ use turn::{Sighting, TurnTracker};
 
 use serde_json::json;
 
-use crate::agent_record::AgentRecordReading;
+use crate::agent_record::{AgentRecordReading, RecordedPhase};
 use crate::profile::{Classification, TakenAs, Temporal};
 use crate::screen::KeptScreen;
 use crate::state::{
@@ -181,7 +181,7 @@ impl Tracker {
         }
     }
 
-    /// The same of a terminal that has just come to be: what it shows first did not begin before.
+    /// A tracker of a new terminal: what it shows first did not begin before.
     pub fn begun(settings: Settings, now: Timestamp) -> Self {
         let mut tracker = Self::new(settings, now);
         tracker.turn.coverage.begins();
@@ -243,7 +243,7 @@ impl Tracker {
                 next.headline = Some(activity).filter(|activity| !activity.is_empty());
             }
             Observation::Gone(reason) => {
-                // One that had ended does not end with its pane. Where none was read, there was none.
+                // An agent that had ended does not end with its pane, and without a reading there was none.
                 let had_ended = self.last_reading.is_some() && next.diagnostics.process_state == ProcessState::TuiDown;
                 self.lost(Loss::gone(reason), now, &mut next);
                 next.headline = reason.headline(had_ended);
@@ -261,7 +261,7 @@ impl Tracker {
             Observation::Nothing => self.unchanged(now, &mut next, &mut notes),
         }
         self.note_sent_prompt();
-        // What the first poll after a gap finds began unseen, and so did what only time shows of it.
+        // What the first poll after a gap finds began unseen; so did what only time shows of it.
         let is_found = is_poll && self.turn.coverage.is_after_gap();
         let unseen = is_found || self.turn.is_unwatched();
         let reading =
@@ -471,7 +471,7 @@ impl Tracker {
         if let Some((context, word)) = self.turn.recorded_request(self.now) {
             next.wait_by_record(context, word);
         }
-        if self.turn.record_runs_on() {
+        if self.turn.recorded_as(RecordedPhase::Background).is_some() {
             next.background_work = Tri::Yes;
             next.add_evidence([aside("record", "the agent's own record says that a command is still running")]);
         }

@@ -29,6 +29,7 @@ mod note;
 mod options;
 mod order;
 mod overlay;
+mod pace;
 mod picker;
 mod preview;
 mod raw;
@@ -220,7 +221,7 @@ impl Ui {
         self.memory.arrangement.flags.is_muted(item.into())
     }
 
-    /// What the terminal's title says: how many wait for the operator. `None` where it is left alone.
+    /// The title for the terminal: how many wait for the operator. `None` leaves it alone.
     pub fn title(&self, view: &View<'_>) -> Option<String> {
         let arrangement = &self.memory.arrangement;
         let waiting = Item::all(view).into_iter().filter(|item| arrangement.needs_operator(*item)).count();

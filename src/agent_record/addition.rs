@@ -39,7 +39,7 @@ pub struct RecordAddition {
 #[derive(Clone, Copy, Debug)]
 pub struct RecordKeeping {
     pub depth: RecordDepth,
-    /// Of what was written before this, only what it says together is kept. `None` keeps all lines.
+    /// Lines written before this time are kept only as their summary. `None` keeps all lines.
     pub since: Option<Timestamp>,
 }
 
@@ -83,7 +83,7 @@ impl RecordedFiles {
 }
 
 impl AgentRecordSource {
-    /// What is kept of a line. Read instead of the line it says the same, but for texts that are longer.
+    /// Shortens a line for keeping. Read in its place it says the same, but for longer texts.
     pub fn kept(&self, line: &Value, depth: RecordDepth) -> Value {
         let wanted: Vec<WantedPlace> = self.wanted(line).collect();
         let named = reduced(line, &wanted);
@@ -101,7 +101,7 @@ impl AgentRecordSource {
 }
 
 impl AgentRecordRule {
-    /// What it reads in a line: all that it names where it fits, and what keeps it from fitting where it does not.
+    /// Everything that a rule reads in a line: what it names, and what keeps it from fitting.
     fn wanted<'a>(&'a self, line: &Value) -> impl Iterator<Item = WantedPlace<'a>> {
         let fits = self.conditions.hold(line);
         let conditions = self.conditions.0.iter().map(move |(path, expected)| {

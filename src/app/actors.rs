@@ -71,7 +71,7 @@ impl<A: 'static> Actors<A> {
         });
         for keys in keys.split_inclusive(is_escape) {
             let act = with_keys(&operation.act, keys.to_vec());
-            // It ends only when this end of it is dropped.
+            // The keyboard ends only when this end is dropped.
             let _ = keyboard.send(Operation { act, ..operation.clone() });
         }
     }

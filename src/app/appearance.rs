@@ -16,6 +16,7 @@ use crate::fleet::ServerId;
 use crate::private::FileStamp;
 use crate::profile::ProfileSet;
 use crate::status::Status;
+use crate::time::Span;
 use crate::tmux;
 use crate::ui::{Depth, Keymap, Theme, Topic, Ui, UiOptions};
 
@@ -149,9 +150,6 @@ impl Environment {
     }
 }
 
-/// How often the files are checked.
-const EVERY: Duration = Duration::from_secs(1);
-
 /// The directory of the operator's own profiles, beside the configuration.
 const PROFILES: &str = "profiles";
 
@@ -211,7 +209,7 @@ impl FileWatch {
     pub(super) fn new(source: LoadSource, theme: &str) -> Self {
         let read = stamps(&source, theme);
         let profiles = profiles(&read);
-        Self { source, read, profiles, changing: None, next: Instant::now() + EVERY }
+        Self { source, read, profiles, changing: None, next: Instant::now() + Duration::from(Span::SECOND) }
     }
 
     /// Whether the files have changed and now stand still.
@@ -220,7 +218,7 @@ impl FileWatch {
         if now < self.next {
             return false;
         }
-        self.next = now + EVERY;
+        self.next = now + Duration::from(Span::SECOND);
         let stamps = stamps(&self.source, theme);
         if stamps == self.read {
             self.changing = None;
@@ -231,8 +229,8 @@ impl FileWatch {
         stands_still
     }
 
-    /// Takes note that the files were read, and what they were before: what was written meanwhile has to be read again.
-    /// A theme that nobody used before was read just now.
+    /// Notes that the files were read, and their stamps from before, because what was written meanwhile has to be read again. A
+    /// theme in its first use was read just now.
     pub(super) fn note(&mut self, before: Stamps, theme: &str) {
         self.read = stamps(&self.source, theme);
         for (path, stamp) in before {

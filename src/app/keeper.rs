@@ -8,15 +8,14 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::history::Settings;
+use crate::history::{Drafts, Settings};
 use crate::present::flags::Flags;
 use crate::private::{self, FileStamp};
+use crate::record::Draft;
 use crate::ui::{Choices, Ui};
 
-/// How long a change waits to be written, so that not every key writes a file.
+/// How long a change waits to be written, so that not every key writes a file, and until it is tried again after a failure.
 const SOON: Duration = Duration::from_secs(1);
-/// How long it waits after it could not be written.
-const AGAIN: Duration = Duration::from_secs(10);
 /// The file beside the history that holds what was chosen.
 const FILE_NAME: &str = "dashboard.json";
 
@@ -47,7 +46,7 @@ impl<T: Clone + PartialEq + Send + 'static> Keeper<T> {
     ) -> Option<io::Error> {
         let failed = self.failed();
         if failed.is_some() {
-            self.due = Some(at + AGAIN);
+            self.due = Some(at + SOON);
         }
         let trouble = failed.filter(|_| !std::mem::replace(&mut self.is_reported, true));
         if self.kept.as_ref() == Some(&now) {
@@ -159,6 +158,24 @@ pub(super) fn write(file: &Path, base: &Choices, choices: &Choices) -> io::Resul
     private::replace(file, &serde_json::to_vec_pretty(&choices)?)
 }
 
+/// Keeps drafts.
+pub(super) struct DraftStore {
+    pub(super) drafts: Option<Arc<Drafts>>,
+    pub(super) keeper: Keeper<Vec<Draft>>,
+    /// What was left the last time, until it is reported.
+    pub(super) found: Vec<Draft>,
+}
+
+impl DraftStore {
+    /// Takes over what was left. Without a history drafts live as long as the dashboard; one in trouble is reported elsewhere.
+    pub(super) fn start(settings: &Settings, ui: &mut Ui) -> Self {
+        let (drafts, found) = Drafts::start(settings).unzip();
+        let found = found.unwrap_or_default();
+        ui.restore_drafts(found.clone());
+        Self { drafts: drafts.map(Arc::new), keeper: Keeper::new(found.clone()), found }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
@@ -244,7 +261,7 @@ mod tests {
             if let Some(writing) = keeper.writing.take() {
                 writing.await.unwrap();
             }
-            at += AGAIN;
+            at += SOON;
         }
         drop(writes);
         assert!(matches!(&troubles[..], [(_, why)] if why == "full"), "{troubles:?}");

@@ -17,7 +17,7 @@ impl App {
     /// Gives the terminal to another program until it ends; a message says when it cannot be started.
     pub(super) fn hand_over(&mut self, command: Command, name: String, purpose: LendPurpose) -> Result<(), AppError> {
         self.let_go();
-        // What was typed ahead was meant for the dashboard: no agent's prompt and no editor gets it.
+        // Keys typed ahead were meant for the dashboard, so no agent and no editor gets them.
         self.tty.forget_typed();
         match tokio::process::Command::from(command).kill_on_drop(true).spawn() {
             Ok(mut child) => {

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::App;
 use super::terminal::{AppError, LendPurpose};
@@ -10,11 +9,12 @@ use crate::clock;
 use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{Fleet, View};
 use crate::git::Git;
+use crate::history;
 use crate::history::{Decided, IntentNews, Intents, Reader, keep_note};
 use crate::ids::{ServerId, TerminalKey, WindowId};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, When};
-use crate::record::{Intent, IntentId, IntentState, OperatorAction, Record, Stored, Trouble};
-use crate::repository::GitTrouble;
+use crate::record::{HistoryError, Intent, IntentId, IntentState, OperatorAction, Record, Stored};
+use crate::repository::GitError;
 use crate::screen::is_harmless;
 use crate::state::KeptNote;
 use crate::status::Status;
@@ -28,9 +28,6 @@ const RECALLED: usize = 200;
 
 /// The words for a kill.
 const KILLED: &str = "killed from the dashboard";
-
-/// How long a kill waits for the history, so that other processes know of it before the window is gone.
-const NOTED: Duration = Duration::from_millis(500);
 
 impl App {
     pub(super) async fn carry_out(&mut self, request: Request) -> Result<(), AppError> {
@@ -147,8 +144,8 @@ impl App {
         let is_here = key.server.host.is_none();
         let read = async move {
             match (is_on, is_here) {
-                (false, _) => Err(GitTrouble::Unusable("git is turned off in the configuration".to_owned())),
-                (true, false) => Err(GitTrouble::Unusable("repositories on hosts are not read".to_owned())),
+                (false, _) => Err(GitError::Unusable("git is turned off in the configuration".to_owned())),
+                (true, false) => Err(GitError::Unusable("repositories on hosts are not read".to_owned())),
                 (true, true) => Git::of_process().await?.difference(directory.as_ref()).await,
             }
         };
@@ -210,7 +207,7 @@ impl App {
             }
             let (history, tmux, of) = (self.history.clone(), self.tmux(), key.clone());
             let kill = async move {
-                history.written(NOTED).await;
+                history.written(history::WRITTEN).await;
                 Server::new(of.server.clone(), tmux)?.kill_task(&of, window).await
             };
             self.actors.work(kill, move |app, killed| {
@@ -380,7 +377,7 @@ impl App {
         self.in_outbox(
             move |outbox, now| {
                 let take_back = |key| outbox.take_back(&key, now).map(|texts| (key, texts));
-                keys.into_iter().map(take_back).collect::<Result<Vec<_>, Trouble>>()
+                keys.into_iter().map(take_back).collect::<Result<Vec<_>, HistoryError>>()
             },
             move |app, taken| match taken {
                 Ok(taken) => app.ui.taken_back(&taken, &app.engine.fleet().view(clock::now())),
@@ -392,7 +389,7 @@ impl App {
     /// Does something in the outbox, which takes time, and then something with the result.
     fn in_outbox<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Intents, Timestamp) -> Result<T, Trouble> + Send + 'static,
+        work: impl FnOnce(&mut Intents, Timestamp) -> Result<T, HistoryError> + Send + 'static,
         then: impl FnOnce(&mut App, Result<T, String>) + Send + 'static,
     ) {
         let path = self.history.path().map(ToOwned::to_owned);
@@ -483,7 +480,7 @@ pub(super) struct Clip {
     pub(super) cut: bool,
 }
 
-/// What is asked for of a terminal or a task; `None` when there is no such thing.
+/// The text to copy from a terminal or a task; `None` when there is no such thing.
 pub(super) fn clip(fleet: &Fleet, key: &TerminalKey, what: Copied) -> Option<Clip> {
     let text = match what {
         Copied::Name => fleet.name_of(key).map(str::to_owned),
@@ -493,8 +490,8 @@ pub(super) fn clip(fleet: &Fleet, key: &TerminalKey, what: Copied) -> Option<Cli
     text.map(|text| prepare(&text)).filter(|clip| !clip.text.is_empty())
 }
 
-/// What to tell of a text that was handed to the terminal. No terminal says whether it did what it was asked for, and tmux
-/// mostly does not; what is known to be dropped is not called copied.
+/// Says what became of copied text. No terminal reports whether it took it, and tmux mostly does not; text known to be dropped is
+/// not called copied.
 pub(super) fn message(
     what: Copied,
     clip: &Clip,

@@ -420,7 +420,7 @@ pub(super) async fn given_back(lent: &mut Option<Lent>) -> io::Result<ExitStatus
             listen(errors, said).await;
         }
     };
-    let _ = timeout(Duration::from_millis(100), rest).await;
+    let _ = timeout(GIVE_BACK, rest).await;
     status
 }
 

@@ -70,7 +70,7 @@ pub(super) fn wrapped(text: &str) -> String {
     broken(text, terminal_width())
 }
 
-/// The same for standard error.
+/// Wraps a text for standard error.
 pub(super) fn wrapped_error(text: &str) -> String {
     broken(text, columns(&io::stderr()))
 }

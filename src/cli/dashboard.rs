@@ -33,7 +33,7 @@ pub async fn run(options: &GlobalOptions) -> Done {
     done
 }
 
-/// What is said at the start of the demo, where an answer looks as real as it is.
+/// The demo says at its start that it is one, because its answers look real.
 const DEMO: &str = "demo: the agents are recordings, and go on as recorded whatever you answer or send";
 
 /// Opens the dashboard of the demo on its server with its configuration; only how it polls comes from the user's.

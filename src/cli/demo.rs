@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use tokio::sync::mpsc;
 
-use super::runtime::wait_for;
+use super::output::wait_for;
 use super::{Done, Failure, output};
 use crate::config::Config;
 use crate::demo::Demo;

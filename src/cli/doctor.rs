@@ -25,8 +25,8 @@ use crate::git::Git;
 use crate::history::{History, Reader};
 use crate::notify::Means;
 use crate::present::text::{counted, quoted};
-use crate::record::Trouble;
-use crate::repository::GitTrouble;
+use crate::record::HistoryError;
+use crate::repository::GitError;
 use crate::screen::harmless;
 use crate::state::FactSource;
 use crate::status::Status;
@@ -249,7 +249,7 @@ fn history(loaded: &Loaded) -> Finding {
     let found = Reader::open(&path).and_then(|reader| reader.extent());
     let unwritable = |error: io::Error| {
         let what = format!("{} cannot be written, so nothing is kept: {error}", path.display());
-        Finding::bad("history", &Failure::refused(what).hint(Trouble::ReadOnly.hint()))
+        Finding::bad("history", &Failure::refused(what).hint(HistoryError::ReadOnly.hint()))
     };
     match found {
         Ok((count, bytes)) => {
@@ -261,7 +261,7 @@ fn history(loaded: &Loaded) -> Finding {
             let mib = bytes as f64 / f64::from(1 << 20);
             Finding::good("history", format!("{count} records of {mib:.1} MiB in {}", path.display()))
         }
-        Err(Trouble::Missing(_)) => match writable(&path) {
+        Err(HistoryError::Missing(_)) => match writable(&path) {
             Ok(()) => Finding::good("history", format!("none yet; it will be {}", path.display())),
             Err(error) => unwritable(error),
         },
@@ -420,7 +420,7 @@ async fn refusal(agent: &Terminal) -> Option<Finding> {
         Err(why) => why,
     };
     let what = format!("{}: {why} in {directory}", facts.id);
-    (why != GitTrouble::NoRepository).then(|| Finding::notice("git", what, None))
+    (why != GitError::NoRepository).then(|| Finding::notice("git", what, None))
 }
 
 /// The names of the facts that a source has of an agent.

@@ -14,8 +14,8 @@ use tokio::signal::unix::SignalKind;
 use super::commands::completed;
 use super::console;
 use crate::config::ConfigError;
-use crate::operation::{Outcome, UnfitText};
-use crate::present::answer::Unmeant;
+use crate::operation::{Outcome, TextError};
+use crate::present::answer::AnswerError;
 use crate::present::objection::Objection;
 use crate::recording::RecordingError;
 use crate::screen::harmless;
@@ -192,17 +192,17 @@ impl From<Objection> for Failure {
     }
 }
 
-impl From<Unmeant> for Failure {
-    fn from(unmeant: Unmeant) -> Self {
+impl From<AnswerError> for Failure {
+    fn from(unmeant: AnswerError) -> Self {
         match unmeant {
-            Unmeant::Choice(objection) => objection.into(),
-            Unmeant::Text(unfit) => unfit.into(),
+            AnswerError::Choice(objection) => objection.into(),
+            AnswerError::Text(unfit) => unfit.into(),
         }
     }
 }
 
-impl From<UnfitText> for Failure {
-    fn from(unfit: UnfitText) -> Self {
+impl From<TextError> for Failure {
+    fn from(unfit: TextError) -> Self {
         Self::usage(&unfit).hint(unfit.hint())
     }
 }

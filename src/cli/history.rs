@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use jiff::Zoned;
 use jiff::tz::TimeZone;
@@ -18,6 +17,7 @@ use super::{Done, Failure, GlobalOptions, console, output};
 use crate::clock;
 use crate::engine::warning_of;
 use crate::fleet::{ServerId, TerminalKey};
+use crate::history;
 use crate::history::{Grain, History, Period, Reader, RecordFilter, Settings, StoredTerminal, WriterState, day_totals};
 use crate::present::objection::Objection;
 use crate::present::sentence::{Actor, Sentence};
@@ -26,7 +26,7 @@ use crate::present::totals::{self, TotalsWords, signs_explained, turns_told};
 use crate::present::{document, sentence, text, times};
 use crate::record::timeline::Holder;
 use crate::record::totals::{DayTotals, Totals, TotalsOf};
-use crate::record::{Body, Kind, Stored, Trouble};
+use crate::record::{Body, HistoryError, Kind, Stored};
 use crate::screen::harmless;
 use crate::state::TurnResult;
 use crate::status::Status;
@@ -101,7 +101,7 @@ pub fn run(args: &HistoryArgs, options: &GlobalOptions) -> Done {
     let path = config.history.location().ok_or_else(|| {
         Failure::refused("without a home directory there is no place for a history").hint("set `path` in [history]")
     })?;
-    let unusable = |trouble: Trouble| unusable(&path, &trouble);
+    let unusable = |trouble: HistoryError| unusable(&path, &trouble);
     let mut reader = Reader::open(&path).map_err(unusable)?;
     let known = on_servers(reader.terminals().map_err(unusable)?, options);
     let terminals = match &args.target {
@@ -153,9 +153,9 @@ pub(super) fn kept_at(settings: &Settings, what: &str) -> Result<PathBuf, Failur
 }
 
 /// What is said of a history that cannot be read or written.
-pub(super) fn unusable(path: &Path, trouble: &Trouble) -> Failure {
+pub(super) fn unusable(path: &Path, trouble: &HistoryError) -> Failure {
     match trouble {
-        Trouble::Missing(path) => {
+        HistoryError::Missing(path) => {
             Failure::refused(format!("there is no history yet: {} is missing", path.display())).hint(trouble.hint())
         }
         trouble => {
@@ -164,14 +164,11 @@ pub(super) fn unusable(path: &Path, trouble: &Trouble) -> Failure {
     }
 }
 
-/// How long a command waits for the history to keep what it does.
-const KEPT: Duration = Duration::from_secs(2);
-
 /// Waits until what a command does is kept, so that other processes know of it, and says when it is not.
 pub(super) async fn keep(history: &History) {
-    let is_kept = history.written(KEPT).await;
+    let is_kept = history.written(history::PATIENCE).await;
     if !is_kept && matches!(history.health().condition, WriterState::Starting | WriterState::Good) {
-        return Failure::refused("history is not written yet").hint(Trouble::Locked.hint()).warn();
+        return Failure::refused("history is not written yet").hint(HistoryError::Locked.hint()).warn();
     }
     warn_of(history);
 }
@@ -195,7 +192,7 @@ pub(super) fn on_servers(known: Vec<StoredTerminal>, options: &GlobalOptions) ->
     known.into_iter().filter(|terminal| is_there(&terminal.key)).collect()
 }
 
-fn print_json(reader: &mut Reader, filter: &RecordFilter) -> Result<Done, Trouble> {
+fn print_json(reader: &mut Reader, filter: &RecordFilter) -> Result<Done, HistoryError> {
     let mut written = Ok(());
     reader.each(filter, |record| {
         written = document::json_line(&document::of_record(&record)).and_then(|line| output::write_whole(&line));
@@ -204,7 +201,7 @@ fn print_json(reader: &mut Reader, filter: &RecordFilter) -> Result<Done, Troubl
     Ok(output::conclude(written))
 }
 
-/// What happened, for people: when, to whom, a coloured text and another one behind it.
+/// One event for people: when, to whom, a coloured text and the rest.
 struct HistoryLine {
     time: String,
     name: String,
@@ -217,7 +214,7 @@ struct HistoryLine {
 const PAGE: u32 = 500;
 
 /// What happened in sentences; `limit` of the filter counts them, as not every record has one.
-fn sentences(reader: &mut Reader, filter: &RecordFilter) -> Result<Vec<HistoryLine>, Trouble> {
+fn sentences(reader: &mut Reader, filter: &RecordFilter) -> Result<Vec<HistoryLine>, HistoryError> {
     let most = filter.limit.map_or(usize::MAX, |limit| limit as usize);
     let mut filter = RecordFilter { limit: Some(PAGE), ..filter.clone() };
     let mut entries: Vec<(Stored, Sentence, u32)> = Vec::new();
@@ -251,7 +248,7 @@ fn sentences(reader: &mut Reader, filter: &RecordFilter) -> Result<Vec<HistoryLi
 }
 
 /// Every record with all that it changed.
-fn details(reader: &mut Reader, filter: &RecordFilter) -> Result<Vec<HistoryLine>, Trouble> {
+fn details(reader: &mut Reader, filter: &RecordFilter) -> Result<Vec<HistoryLine>, HistoryError> {
     let line = |record: &Stored| {
         let (word, color) = word(record);
         // One that began with this word may have no more to say.
@@ -313,7 +310,7 @@ fn what(record: &Stored) -> String {
 const NAME: usize = 16;
 
 /// Prints the totals of terminals.
-fn totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerminal]) -> Result<Done, Trouble> {
+fn totals(args: &HistoryArgs, reader: &mut Reader, terminals: &[StoredTerminal]) -> Result<Done, HistoryError> {
     let now = Timestamp::from_millis(jiff::Timestamp::now().as_millisecond());
     let until = args.until.map_or(now, |until| until.min(now));
     let period = Period { since: args.since, until, zone: TimeZone::system() };

@@ -135,14 +135,14 @@ fn unclear(fault: &Unclear) -> Failure {
     Failure::usage(format!("there is {}", fault.in_short())).hint(fault.hint())
 }
 
-/// Why the servers could not be asked; where a filter seems to ask for a field that there is none of, that is wrong first: what is
-/// not there can have no name of that kind.
+/// The failure of the servers, unless the filter names a field that does not exist: that is wrong first, because nothing can have
+/// such a name.
 pub(super) fn unless_unclear(filter: &Filter, why: Failure) -> Failure {
     let unknown = filter.unknown_field().filter(|_| !why.is_interrupted());
     unknown.map_or(why, |unknown| unclear(&unknown))
 }
 
-/// Keeps in a view what a filter matches, and warns where that is nothing; `whole` is the command that shows everything.
+/// Keeps what a filter matches, and warns if that is nothing; `whole` is the command that shows everything.
 ///
 /// # Errors
 /// The filter names an unknown state, a number that is none, or a field that there is none of, and nothing is called so.

@@ -11,7 +11,7 @@ use crate::clock;
 use crate::history;
 use crate::present::item::Item;
 use crate::present::target::{self, Purpose};
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::state::{Note, NotePart, unfit_name};
 
 /// Name or label a terminal or task.
@@ -59,7 +59,7 @@ pub async fn run(args: &NameArgs, options: &GlobalOptions) -> Done {
     }
     let watched = Watched::new(options)?;
     let path = super::history::kept_at(&watched.loaded.config.history, "is no place for names")?;
-    let unusable = |trouble: Trouble| super::history::unusable(&path, &trouble);
+    let unusable = |trouble: HistoryError| super::history::unusable(&path, &trouble);
     let survey = watched.survey().await?;
     let view = survey.fleet.view(survey.now);
     let Some(target) = &args.target else { return list(&Item::all(&view), args.json) };

@@ -13,7 +13,7 @@ use crate::clock;
 use crate::history::{Decided, Intents};
 use crate::present::document::of_intent;
 use crate::present::objection::Objection;
-use crate::record::{Intent, IntentId, IntentState, Trouble};
+use crate::record::{HistoryError, Intent, IntentId, IntentState};
 use crate::time::Timestamp;
 
 /// List prompts and follow-ups that wait to be sent; resend or dismiss them.
@@ -70,7 +70,7 @@ pub fn run(args: &QueueArgs, options: &GlobalOptions) -> Done {
             }
         };
     }
-    let unusable = |trouble: Trouble| super::history::unusable(&path, &trouble);
+    let unusable = |trouble: HistoryError| super::history::unusable(&path, &trouble);
     let mut intents = Intents::open(&path, now).map_err(unusable)?;
     match command {
         QueueCommand::List => list(&intents.open_matters().map_err(unusable)?, args.json, now),

@@ -61,8 +61,6 @@ fn tick(text: &str) -> Result<u64, Objection> {
 
 /// How long tmux may not answer before recording is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often the agent's processes are listed.
-const SCAN: Span = Span::from_secs(1);
 
 /// Records the pane of the target. What is written so far is a complete recording at any time. With `library`, the agent's
 /// records are read as its profile says.
@@ -250,7 +248,7 @@ impl FollowedRecords {
     /// What was added; nothing if the disk fails.
     async fn read(&mut self, screen: &Screen) -> Vec<RecordAddition> {
         let now = clock::now();
-        if self.scanned_at.is_none_or(|at| now.since(at) >= SCAN) {
+        if self.scanned_at.is_none_or(|at| now.since(at) >= Span::SECOND) {
             self.scanned_at = Some(now);
             let pid = self.agent.key.pid;
             if let Ok(found) = process::under(&self.server, vec![pid], Thoroughness::All).await {

@@ -70,7 +70,7 @@ pub async fn run(args: &RunArgs, options: &GlobalOptions) -> Done {
         .tell(seen.as_ref(), args.json)
 }
 
-/// Starts the task; returns whether it is in the window of one that had ended, and what its server shows of it since.
+/// Starts the task. Returns whether it took the window of an ended one, and its present state.
 async fn begin(args: &RunArgs, options: &GlobalOptions) -> Result<(bool, Begun, Option<Task>), Failure> {
     check_name("task", &args.name, "")?;
     check_name("session", &args.session, ".:")?;
@@ -117,7 +117,7 @@ pub(super) async fn seen_now(watched: &Watched, begun: &Begun) -> Option<Task> {
     fleet.task(&begun.key.server, begun.window).cloned()
 }
 
-/// Starts the task; returns whether it is in the window of one that had ended.
+/// Starts the task. Returns whether it took the window of an ended one.
 async fn start(server: &Server, session: &str, task: &NewTask<'_>) -> Result<(bool, Begun), Failure> {
     for _ in 0..ATTEMPTS {
         let there = match server.poll(&[]).await {

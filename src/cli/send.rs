@@ -18,8 +18,8 @@ use crate::engine::Engine;
 use crate::fleet::{ServerId, Terminal, TerminalKey};
 use crate::history::History;
 use crate::operation::{
-    Act, Asked, Key, Operation, Outcome, PasteText, Privacy, Producer, Recipient, Refusal, Reply, UnfitText,
-    UnknownKey, When,
+    Act, Asked, Key, KeyError, Operation, Outcome, PasteText, Privacy, Producer, Recipient, Refusal, Reply, TextError,
+    When,
 };
 use crate::owner::Actor;
 use crate::present::answer::{BY_KEY, is_no, meant};
@@ -137,7 +137,7 @@ pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
 
 async fn keys_once(args: &KeysArgs, options: &GlobalOptions, report: &mut ActReport) -> Done {
     let typed = args.text.iter().flat_map(|text| text.chars()).map(|character| character.to_string().parse());
-    let keys = typed.chain(args.keys.iter().cloned().map(Ok)).collect::<Result<Vec<Key>, UnknownKey>>();
+    let keys = typed.chain(args.keys.iter().cloned().map(Ok)).collect::<Result<Vec<Key>, KeyError>>();
     let keys =
         keys.map_err(|unknown| Failure::usage(&unknown).hint("a text is one line without control characters"))?;
     let watched = Watched::new(options)?;
@@ -375,7 +375,7 @@ impl Gate for &mut WhenReady<'_> {
 fn prompt(argument: Option<&str>) -> Result<String, Failure> {
     match argument {
         Some(text) if text != "-" => Ok(text.to_owned()),
-        None if std::io::stdin().is_terminal() => Err(UnfitText::Empty.into()),
+        None if std::io::stdin().is_terminal() => Err(TextError::Empty.into()),
         _ => {
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text).map_err(|error| {

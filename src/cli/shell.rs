@@ -7,7 +7,6 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::builder::PossibleValue;
 use clap::{Arg, Command, FromArgMatches};
@@ -16,7 +15,8 @@ use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompleteEnv, Completi
 
 use super::commands::{GROUPS, is_everyday};
 use super::options::{GLOBAL, homes, of_user};
-use super::runtime::wait_for;
+use super::output::wait_for;
+use super::survey::PATIENCE;
 use super::survey::{Survey, Watched};
 use super::usage::is_like;
 use super::{Done, Failure, GlobalOptions, console, output};
@@ -212,9 +212,6 @@ fn values_left(all: &[PossibleValue]) -> Vec<CompletionCandidate> {
     left.map(|value| CompletionCandidate::new(value.get_name()).help(value.get_help().cloned())).collect()
 }
 
-/// How long a shell waits for names.
-const SOON: Duration = Duration::from_secs(1);
-
 /// The words of the line that is completed.
 fn typed() -> impl Iterator<Item = OsString> {
     std::env::args_os().skip_while(|word| word != "--").skip(1)
@@ -230,7 +227,7 @@ fn survey(command: Command) -> Option<Survey> {
     let options =
         GlobalOptions::from_arg_matches(&command.ignore_errors(true).try_get_matches_from(typed()).ok()?).ok()?;
     let survey = async { Watched::new(&options)?.survey_quietly(Freshness::Known).await };
-    wait_for(async { Ok(tokio::time::timeout(SOON, survey).await) }).ok()?.ok()?.ok()
+    wait_for(async { Ok(tokio::time::timeout(PATIENCE, survey).await) }).ok()?.ok()?.ok()
 }
 
 /// The names of what is watched, with its states.

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::ValueEnum;
 use serde_json::json;
 
-use super::runtime::wait_for;
+use super::output::wait_for;
+use super::survey::PATIENCE;
 use super::survey::{Watched, of_demo};
 use super::{Done, Failure, GlobalOptions, console, output};
 use crate::app::kept_flags;
@@ -16,7 +17,7 @@ use crate::fleet::{ServerId, Terminal};
 use crate::history::{self, Need, Reader, ServerSummary};
 use crate::present::text;
 use crate::present::totals::sign;
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::screen::harmless;
 use crate::state::Problem;
 use crate::status::Status;
@@ -75,10 +76,6 @@ fn on_dark(parts: impl IntoIterator<Item = (&'static str, String)>) -> String {
     let parts = parts.into_iter().map(|(style, said)| format!("#[none,bg=colour235,{style}] {said}"));
     format!("{}#[none,bg=colour235] #[default]\n", parts.collect::<String>())
 }
-
-/// How long until it is asked again who watches, and how long that goes on if a clock is set back meanwhile.
-const AGAIN: Duration = Duration::from_millis(20);
-const LONGEST: Duration = Duration::from_secs(2);
 
 /// Runs the command. The exit code is 1 if nothing is watching and `--poll` was not given, except for tmux, which shows the
 /// line in any case.
@@ -148,20 +145,20 @@ pub fn run(args: &StatusArgs, options: &GlobalOptions) -> Done {
 fn stored(settings: &history::Settings, now: Timestamp) -> Result<Vec<ServerSummary>, Failure> {
     let Some(path) = settings.kept_at() else { return Ok(Vec::new()) };
     match Reader::open(&path).and_then(|reader| reader.summaries(now)) {
-        Err(Trouble::Missing(_)) => Ok(Vec::new()),
+        Err(HistoryError::Missing(_)) => Ok(Vec::new()),
         read => read.map_err(|trouble| super::history::unusable(&path, &trouble)),
     }
 }
 
-/// The same once it is known whether another process goes on where one has ended, which takes a second at most.
+/// Waits until another process goes on where one has ended: a second, or a little longer if a clock is set back.
 fn settled(settings: &history::Settings) -> Result<Vec<ServerSummary>, Failure> {
     let begun = Instant::now();
     loop {
         let summaries = stored(settings, clock::now())?;
-        if !summaries.iter().any(|summary| summary.is_left) || begun.elapsed() > LONGEST {
+        if !summaries.iter().any(|summary| summary.is_left) || begun.elapsed() > PATIENCE {
             return Ok(summaries);
         }
-        std::thread::sleep(AGAIN);
+        std::thread::sleep(clock::A_MOMENT);
     }
 }
 

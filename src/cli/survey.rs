@@ -28,16 +28,9 @@ use crate::state::{KeptNote, Problem};
 use crate::time::Timestamp;
 use crate::{demo, engine, history, owner, poll, tmux};
 
-/// The longest time to watch a task that may wait at a prompt: what looks like a question counts as one after a second
-/// without change.
-const PROMPTS: Duration = Duration::from_millis(1800);
-
-/// How long a server may take when it is asked again for a remedy: there are others to watch.
-const AGAIN: Duration = Duration::from_secs(1);
-
-/// How long another process may take to take over servers from this one, and how often that is checked.
-const HANDOVER: Duration = Duration::from_millis(500);
-const ASK: Duration = Duration::from_millis(20);
+/// How long a command waits for what only makes its answer better: a remedy, a name, another owner, an end that tmux is about to
+/// report, or the question of a task. What looks like one counts after a second without change.
+pub(super) const PATIENCE: Duration = Duration::from_millis(1800);
 
 /// What the options and the configuration ask to watch.
 pub(super) struct Watched {
@@ -53,7 +46,7 @@ impl Watched {
         Ok(watched)
     }
 
-    /// The same for the process in the background, which is in no pane.
+    /// Like [`Watched::new`], for the process in the background, which is in no pane.
     pub(super) fn in_background(options: &GlobalOptions) -> Result<Self, Failure> {
         let mut watched = Self::of(options)?;
         watched.settings.poll.own = poll::Own::default();
@@ -82,9 +75,9 @@ impl Watched {
     /// The same after this process has stopped watching: another one may be about to take over.
     pub(super) async fn leave_to_background(&self, options: &GlobalOptions) {
         if self.loaded.config.watch.background {
-            let until = Instant::now() + HANDOVER;
+            let until = Instant::now() + PATIENCE;
             while !self.is_owned() && Instant::now() < until {
-                tokio::time::sleep(ASK).await;
+                tokio::time::sleep(clock::A_MOMENT).await;
             }
             self.ensure_background(options);
         }
@@ -146,7 +139,7 @@ impl Watched {
     pub(super) async fn survey_with_prompts(&self) -> Result<Survey, Failure> {
         let survey = self.survey_quietly(Freshness::Known).await?;
         let is_open = |fleet: &Fleet| fleet.view(Timestamp::default()).tasks.iter().any(|task| task.may_ask());
-        if is_open(&survey.fleet) { self.survey_while(PROMPTS, is_open).await } else { self.report(survey).await }
+        if is_open(&survey.fleet) { self.survey_while(PATIENCE, is_open).await } else { self.report(survey).await }
     }
 
     /// Watches every server for a while, for what only time shows, as long as something is open.
@@ -250,7 +243,7 @@ impl Watched {
             Ok(handle) => {
                 match handle.check().filter(|_| matches!(problem.kind.as_str(), "unreachable" | Problem::TIMEOUT)) {
                     Some(check) => return Failure::refused(&problem.message).hint(check),
-                    None => match tokio::time::timeout(AGAIN, handle.poll(&[])).await {
+                    None => match tokio::time::timeout(PATIENCE, handle.poll(&[])).await {
                         Ok(poll) => poll.err(),
                         Err(_) => return Failure::refused(&problem.message).hint("`fleetwatch doctor` asks it again"),
                     },
@@ -279,7 +272,7 @@ fn start_in_background(options: &GlobalOptions) -> io::Result<()> {
 
 /// Open files of the program itself, and of each server: its lease, its socket, and the pipes of its sessions.
 const FILES: (u64, u64) = (256, 24);
-/// As many files as anybody needs: programs that this one starts inherit the limit, and some go through all numbers below it.
+/// Enough open files for anybody. Programs started from here inherit the limit, and some try all numbers below it.
 const MOST_FILES: u64 = 1 << 16;
 
 /// Raises the limit of open files to what so many servers need: the usual 1024 are too few for fifty hosts.

@@ -8,7 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::failure::Failure;
 use super::output;
-use crate::operation::UnknownKey;
+use crate::operation::KeyError;
 use crate::present::objection::Objection;
 use crate::present::text::quoted;
 
@@ -206,7 +206,7 @@ fn hint_for_value(error: &clap::Error) -> String {
         return "give it a value, or leave it out".to_owned();
     }
     let Some(source) = error.source() else { return "`fleetwatch --help` lists the commands".to_owned() };
-    if let Some(unknown) = source.downcast_ref::<UnknownKey>() {
+    if let Some(unknown) = source.downcast_ref::<KeyError>() {
         unknown.hint()
     } else if let Some(bad) = source.downcast_ref::<Objection>() {
         bad.hint.clone().unwrap_or_default()

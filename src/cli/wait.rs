@@ -17,6 +17,7 @@ use super::failure::seconds;
 use super::history::on_servers;
 use super::options::Trimmed;
 use super::output::end_asked_for;
+use super::survey::PATIENCE;
 use super::survey::{Watched, first_polls, turn};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::clock;
@@ -82,7 +83,7 @@ pub async fn run(args: &WaitArgs, options: &GlobalOptions) -> Done {
             Err(_)
                 if answers && args.condition.contains(&WaitCondition::Gone) && was_known(&watched, target, options) =>
             {
-                // Nothing more of it is known now.
+                // A gone terminal says nothing more.
                 let gone = Status::Gone.word();
                 match args.json {
                     true => output::print_line(&json!({ "reached": gone, "id": target, "word": gone }))?,
@@ -160,7 +161,7 @@ enum Reason {
     GivenUp,
 }
 
-/// What `--json` says of one that is not as was waited for.
+/// A terminal that was not as awaited, in JSON.
 #[derive(Serialize)]
 struct Unreached {
     id: String,
@@ -391,9 +392,6 @@ pub(super) struct Limit {
 /// What stands for no limit: thirty years.
 const EVER: Duration = Duration::from_secs(30 * 365 * 86_400);
 
-/// How long a server that is asked for the first time may take, however short the limit.
-const LOOK: Duration = Duration::from_secs(2);
-
 impl Limit {
     /// Begins now.
     pub(super) fn new(timeout: Option<Duration>) -> Self {
@@ -403,7 +401,7 @@ impl Limit {
 
     /// When nothing may be known yet: whoever does not wait at all still wants to know.
     fn to_look(self) -> tokio::time::Instant {
-        self.deadline.max(tokio::time::Instant::now() + LOOK)
+        self.deadline.max(tokio::time::Instant::now() + PATIENCE)
     }
 
     /// Whether there is no time left.
@@ -468,8 +466,7 @@ enum WaitTarget {
 
 /// What a target means now or in a moment: a task that has just ended is reported only once tmux has its exit status.
 async fn find_soon(engine: &mut Engine, watched: &Watched, target: &str) -> Result<WaitTarget, Failure> {
-    const SOON: Duration = Duration::from_millis(1500);
-    let deadline = tokio::time::Instant::now() + SOON;
+    let deadline = tokio::time::Instant::now() + PATIENCE;
     loop {
         let found = find(engine.fleet(), watched, target, Purpose::Reading).await;
         if found.is_ok() || troubled(engine.fleet()).is_some() || tokio::time::Instant::now() >= deadline {

@@ -6,7 +6,6 @@ use std::future::ready;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::process::{Command, ExitCode, Stdio};
-use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use ratatui::crossterm::style::Color;
@@ -36,6 +35,7 @@ use crate::record::{Body, StoredInput};
 use crate::screen::harmless;
 use crate::status::{Status, news};
 use crate::task::{Happening, TaskEvent, rang};
+use crate::time::Span;
 use crate::time::Timestamp;
 
 /// Print a line for each terminal, then for each event.
@@ -82,9 +82,6 @@ pub(super) fn unused_rules() -> Failure {
     .hint("end that one, or start it with this configuration")
 }
 
-/// How often a detached process checks whether it is still used.
-const ASK: Duration = Duration::from_secs(1);
-
 /// Runs the command until Ctrl-C, SIGTERM, or until nobody reads its output any more.
 ///
 /// # Errors
@@ -119,7 +116,7 @@ async fn print(args: &WatchArgs, filter: Filter, watched: &Watched, engine: &mut
     tokio::pin!(end);
     let mut closed = output::closed();
     let idle = watched.loaded.config.watch.background_idle;
-    let mut ask = tokio::time::interval(ASK);
+    let mut ask = tokio::time::interval(Span::SECOND.into());
     loop {
         let mut sent = None;
         tokio::select! {
@@ -188,15 +185,14 @@ async fn print(args: &WatchArgs, filter: Filter, watched: &Watched, engine: &mut
 
 /// Takes in further reports for a moment: printing costs as much for many reports as for one.
 async fn gather(engine: &mut Engine) {
-    tokio::time::sleep(GATHERED).await;
+    tokio::time::sleep(clock::A_MOMENT).await;
     for _ in 0..GATHERED_REPORTS {
         let Some(event) = engine.try_next() else { return };
         engine.handle(event, clock::now());
     }
 }
 
-/// How long reports are gathered, and how many at most.
-const GATHERED: Duration = Duration::from_millis(25);
+/// Reports that are gathered at most.
 const GATHERED_REPORTS: u32 = 256;
 
 /// Writes a bell or a notice to the operator's terminal on standard error, if it is one: standard output may be a pipe.

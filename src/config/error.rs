@@ -83,7 +83,7 @@ impl Position {
 }
 
 /// What is wrong, and what to do about it.
-pub(super) type ValueFault = (String, String);
+pub(super) type ValueProblem = (String, String);
 
 /// How similar a word must be to count as a typing error, from 0 (nothing alike) to 1 (the same).
 const LIKENESS: f64 = 0.75;

@@ -16,7 +16,7 @@ use serde::Deserialize as _;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{ConfigError, ValueFault, suggestion};
+use super::error::{ConfigError, ValueProblem, suggestion};
 use super::file::{
     ConfigFile, FollowUpTable, HistoryTable, NotifyTable, TaskTable, TemplateTable, TerminalTable, TrackerTable,
     WatchTable,
@@ -26,9 +26,9 @@ use crate::address::{Network, WebAddress};
 use crate::fleet::Declared;
 use crate::follow_up::FollowUpRule;
 use crate::history;
-use crate::notify::{Means, NotifyRule, Occasion, QuietHours, Webhook, WebhookShape};
+use crate::notify::{COMMAND_DEADLINE, Means, NotifyRule, Occasion, QuietHours, Webhook, WebhookShape};
 use crate::pattern::Pattern;
-use crate::present::template::{Field, Template, TemplateFault};
+use crate::present::template::{Field, Template, TemplateError};
 use crate::state::unfit_name;
 use crate::time::Span;
 use crate::tracker;
@@ -40,13 +40,11 @@ const DAY: u64 = 24 * 3600 * 1000;
 const DISTANCE: Span = Span::from_secs(5);
 /// The default of how many minutes a message is kept for an agent that is not there.
 const KEEP_MINUTES: u64 = 60;
-/// The default of how long a command may take.
-const COMMAND: Span = Span::from_secs(10);
 
 /// The built-in themes. The dashboard owns them; a test compares the two lists.
 pub const THEMES: &[&str] = &["dark", "light", "high-contrast", "colour-blind", "no-colour"];
 
-fn fault(what: impl Into<String>, hint: impl Into<String>) -> Option<ValueFault> {
+fn fault(what: impl Into<String>, hint: impl Into<String>) -> Option<ValueProblem> {
     Some((what.into(), hint.into()))
 }
 
@@ -62,12 +60,12 @@ enum Rule {
     /// One of the words of a type.
     OneOf(fn() -> Vec<&'static str>),
     /// A text in which this finds no fault.
-    Text(fn(&str) -> Option<ValueFault>),
+    Text(fn(&str) -> Option<ValueProblem>),
     /// The same of a list of texts.
-    List(fn(&[&str]) -> Option<ValueFault>),
+    List(fn(&[&str]) -> Option<ValueProblem>),
 }
 
-/// What the values of these keys of a table must be. Unless a rule is for lists, it is for each item of a list.
+/// The rule for each of these keys. Unless it is for lists, it is for each item of a list.
 const RULES: &[(&str, &[&str], Rule)] = &[
     ("watch", &["ignore"], Rule::Glob),
     ("watch", &["tick_ms", "fastest_tick_ms", "slowest_tick_ms"], Rule::Whole(50, 60_000)),
@@ -119,7 +117,7 @@ const RULES: &[(&str, &[&str], Rule)] = &[
 
 impl Rule {
     /// The first fault in the value of a key, and its place.
-    fn check(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<(Range<usize>, ValueFault)> {
+    fn check(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<(Range<usize>, ValueProblem)> {
         let found = match (self, value.get_ref()) {
             (Rule::List(find), DeValue::Array(items)) => {
                 find(&items.iter().filter_map(|item| item.get_ref().as_str()).collect::<Vec<_>>())
@@ -143,7 +141,7 @@ impl Rule {
         found.map(|fault| (value.span(), fault))
     }
 
-    fn check_text(&self, key: &str, text: &str) -> Option<ValueFault> {
+    fn check_text(&self, key: &str, text: &str) -> Option<ValueProblem> {
         match self {
             Rule::Word if text.is_empty() => fault(format!("`{key}` is empty"), "write a value, or leave the key out"),
             Rule::Word if text.chars().any(char::is_control) => {
@@ -164,43 +162,43 @@ impl Rule {
     }
 }
 
-fn out_of_range(key: &str, value: &str, range: &str) -> Option<ValueFault> {
+fn out_of_range(key: &str, value: &str, range: &str) -> Option<ValueProblem> {
     fault(format!("`{key}` is out of range: {value}"), format!("`{key}` takes {range}"))
 }
 
-fn no_terminal_name(name: &str) -> Option<ValueFault> {
+fn no_terminal_name(name: &str) -> Option<ValueProblem> {
     unfit_name(name).and_then(|hint| fault(format!("`{name}` cannot be a terminal's name"), hint))
 }
 
-fn no_whole_path(path: &str) -> Option<ValueFault> {
+fn no_whole_path(path: &str) -> Option<ValueProblem> {
     let is_relative = Path::new(path).is_relative();
     let hint = "write the whole path of the file, from `/` on";
     if is_relative { fault(format!("`{path}` is not an absolute path"), hint) } else { None }
 }
 
-fn no_directory(pattern: &str) -> Option<ValueFault> {
+fn no_directory(pattern: &str) -> Option<ValueProblem> {
     let may_match = pattern.starts_with(['/', '*', '{', '[']) || pattern.is_empty();
     let hint = "write the whole path of the directory, from `/` on";
     if may_match { None } else { fault(format!("`{pattern}` matches no directory"), hint) }
 }
 
-fn no_template(text: &str) -> Option<ValueFault> {
+fn no_template(text: &str) -> Option<ValueProblem> {
     if let Some(c) = unsendable(text) {
         let what = format!("the text of a template has the control character U+{:04X}", u32::from(c));
         return fault(what, "no prompt may contain it; take it out");
     }
     Template::parse("", text).err().map(|fault| match fault {
-        TemplateFault::Brace => {
+        TemplateError::Brace => {
             let what = "there is a single brace in the text of a template";
             (what.to_owned(), "a field is written `{name}`, a brace `{{` or `}}`".to_owned())
         }
-        TemplateFault::Field(field) => {
+        TemplateError::Field(field) => {
             (format!("no terminal has a field `{field}`"), suggestion(&field, &Field::words(), "fields"))
         }
     })
 }
 
-fn no_message(template: &str) -> Option<ValueFault> {
+fn no_message(template: &str) -> Option<ValueProblem> {
     let what = format!("`template` has the character {:?} in it", unsendable(template)?);
     fault(what, "only newlines and tabs can be sent to an agent")
 }
@@ -211,7 +209,7 @@ fn unsendable(text: &str) -> Option<char> {
 }
 
 /// Refuses only what no argument can hold: the program and its arguments go to the system as they are.
-fn no_command(words: &[&str]) -> Option<ValueFault> {
+fn no_command(words: &[&str]) -> Option<ValueProblem> {
     match words.first() {
         Some(&"") => fault("the program's name is empty", "begin with the name of a program"),
         _ if words.iter().any(|word| word.contains('\0')) => fault("an argument has a NUL in it", "write it without"),
@@ -219,13 +217,13 @@ fn no_command(words: &[&str]) -> Option<ValueFault> {
     }
 }
 
-fn no_variables(names: &[&str]) -> Option<ValueFault> {
+fn no_variables(names: &[&str]) -> Option<ValueProblem> {
     let odd = names.iter().find(|name| name.is_empty() || name.contains(['=', '\0', '$', '*', ' ']))?;
     let hint = "write names only, such as command_environment = [\"NTFY_TOKEN\"]";
     fault(format!("`{odd}` is not the name of an environment variable"), hint)
 }
 
-fn no_webhook(url: &str) -> Option<ValueFault> {
+fn no_webhook(url: &str) -> Option<ValueProblem> {
     let hint =
         "write the whole address, such as webhook = \"https://ntfy.sh/my-topic\"; without https only on this machine";
     match WebAddress::parse(url).map(|address| address.is_private()) {
@@ -236,24 +234,24 @@ fn no_webhook(url: &str) -> Option<ValueFault> {
     }
 }
 
-fn no_network(text: &str) -> Option<ValueFault> {
+fn no_network(text: &str) -> Option<ValueProblem> {
     let hint = "write an address and how many bits of it are the network's: private_networks = [\"10.9.0.0/24\"]";
     if text.parse::<Network>().is_ok() { None } else { fault(format!("`{text}` is not a network"), hint) }
 }
 
-fn no_quiet_hours(text: &str) -> Option<ValueFault> {
+fn no_quiet_hours(text: &str) -> Option<ValueProblem> {
     let hint = "write the beginning and the end, such as quiet_hours = \"22:00-07:00\"";
     if QuietHours::parse(text).is_some() { None } else { fault(format!("`{text}` is not a part of a day"), hint) }
 }
 
-fn no_host_name(name: &str) -> Option<ValueFault> {
+fn no_host_name(name: &str) -> Option<ValueProblem> {
     let hint = "write the name of each host: hosts = [\"box-2\", \"box-3\"]";
     // `[fe80::1]` is an address.
     let is_pattern = name.contains(['*', '?', '{']) || name.contains('[') && !name.contains(':');
     if is_pattern { fault(format!("`{name}` is a pattern"), hint) } else { None }
 }
 
-fn no_agent_name(name: &str) -> Option<ValueFault> {
+fn no_agent_name(name: &str) -> Option<ValueProblem> {
     let hint = "`to` is the name of one agent, as `fleetwatch list` shows it";
     if name.contains(['*', '?', '[', '{']) { fault(format!("`{name}` is a pattern"), hint) } else { None }
 }
@@ -466,7 +464,7 @@ impl ConfigText<'_> {
             terminal: table.terminal,
             by,
             command: table.command,
-            command_deadline: seconds(table.command_seconds, COMMAND),
+            command_deadline: seconds(table.command_seconds, COMMAND_DEADLINE),
             command_environment: table.command_environment,
             webhook,
             quiet_hours: table.quiet_hours.as_deref().and_then(QuietHours::parse),

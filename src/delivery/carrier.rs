@@ -10,7 +10,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::post::Poster;
 use super::program::run;
 use super::trouble::{DeliveryEvent, Troubles};
-use crate::notify::{Dispatch, Means};
+use crate::notify::{COMMAND_DEADLINE, Dispatch, Means};
 use crate::screen::harmless;
 use crate::time::Span;
 
@@ -51,7 +51,7 @@ impl Carrier {
         }
         if delivery.by.contains(&Means::Desktop) {
             let words = desktop::words(&delivery.text());
-            let order = Order { subject: desktop::SUBJECT, words, environment: &[], deadline: desktop::DEADLINE };
+            let order = Order { subject: desktop::SUBJECT, words, environment: &[], deadline: COMMAND_DEADLINE };
             self.order(order, String::new());
         }
         bytes(&delivery.text(), &delivery.by, self.around)
@@ -99,11 +99,8 @@ struct Order<'a> {
 
 /// Notices of the desktop, by the program that each system has for them.
 pub mod desktop {
-    use crate::time::Span;
-
     /// Under which name trouble is told.
     pub(super) const SUBJECT: &str = "desktop notices";
-    pub(super) const DEADLINE: Span = Span::from_secs(10);
     /// The program, and how somebody gets it.
     pub const PROGRAM: (&str, &str) = match cfg!(target_os = "macos") {
         true => ("osascript", "it is a part of macOS"),

@@ -28,7 +28,7 @@ pub(super) use worker::open;
 pub(super) enum OutboxOrder {
     /// Queues events for agents.
     Queue(Vec<Wanted>),
-    /// Whether this process acts for a server, by [`ServerId::word`], and by which rules it begins.
+    /// Whether this process acts for a server ([`ServerId::word`]), and the rules it begins with.
     Lead(String, Option<HeldLock>, Vec<FollowUpRule>),
     /// The agents for which something waits, as they are now.
     FleetSnapshot(FleetSnapshot),
@@ -62,7 +62,7 @@ impl FleetSnapshot {
             return self.targets.iter().find(|seen| key.may_be(&seen.recipient.key));
         }
         let called = self.targets.iter().find(|seen| seen.recipient.name == intent.target);
-        // What the operator calls otherwise is still meant by the name that the configuration or tmux gives, if it alone is.
+        // A terminal that the operator renamed still answers to its name in the configuration or tmux, unless another one has it.
         let mut renamed = self.targets.iter().filter(|seen| seen.renamed_from.as_ref() == Some(&intent.target));
         called.or_else(|| renamed.next().filter(|_| renamed.next().is_none()))
     }
@@ -144,7 +144,7 @@ impl Outbox {
         self.order(OutboxOrder::Lead(server.word(), held, self.rules.clone()));
     }
 
-    /// Queues what agents are to be told of the servers that this process leads, and captures those for which something waits.
+    /// Queues the due messages of the servers that this process leads, and captures the agents that have some.
     pub(super) fn follow(&mut self, view: &View<'_>, leads: &dyn Fn(&ServerId) -> bool) {
         if !self.rules.is_empty() {
             let events = self.events.take(view, leads);
@@ -194,7 +194,7 @@ impl Outbox {
     }
 }
 
-/// What asks the thread right before the first byte: it writes down that the message is attempted, or takes it back.
+/// Asks the thread right before the first byte: it writes down that the message is attempted, or takes it back.
 struct Attempt {
     orders: OrderSender<OutboxOrder>,
     id: IntentId,

@@ -22,11 +22,10 @@ use super::trouble::Troubles;
 use crate::address::WebAddress;
 use crate::clock;
 use crate::hash::{Fnv, hexadecimal};
-use crate::notify::{Dispatch, Webhook, WebhookShape};
+use crate::notify::{COMMAND_DEADLINE, Dispatch, Webhook, WebhookShape};
 use crate::pattern::filled;
 use crate::private;
 use crate::screen::harmless;
-use crate::time::Span;
 
 /// What bodies look like.
 #[derive(Debug, Deserialize)]
@@ -151,8 +150,9 @@ async fn deliver(hook: &Webhook, post: &Post) -> Result<(), String> {
     let mut id = Fnv::default();
     [clock::now().to_string().as_bytes(), post.body.as_bytes()].iter().for_each(|part| id.feed(part));
     let id = format!("{:016x}", id.get());
-    let mut pauses = PAUSES.iter();
+    let mut attempted = 0;
     loop {
+        attempted += 1;
         let mut headers = headers(post, &id, secret.as_deref())?;
         headers.extend(token.iter().map(|token| ("authorization".to_owned(), format!("Bearer {token}"))));
         let why = match attempt(instructions(&hook.url, &headers)?, &post.body).await {
@@ -165,13 +165,13 @@ async fn deliver(hook: &Webhook, post: &Post) -> Result<(), String> {
                 }
                 why
             }
-            Err(AttemptFault::Lasting(why)) => return Err(why),
-            Err(AttemptFault::Passing(why)) => format!("{place} {why}"),
+            Err(AttemptError::Lasting(why)) => return Err(why),
+            Err(AttemptError::Passing(why)) => format!("{place} {why}"),
         };
-        match pauses.next() {
-            Some(pause) => tokio::time::sleep(*pause).await,
-            None => return Err(format!("{why}; an event was given up")),
+        if attempted == ATTEMPTS {
+            return Err(format!("{why}; an event was given up"));
         }
+        tokio::time::sleep(Duration::from_secs(4u64.pow(attempted - 1))).await;
     }
 }
 
@@ -200,51 +200,44 @@ fn signature(secret: &str, at: &str, body: &str) -> Result<String, String> {
 
 /// The program that posts, and how somebody gets it.
 pub const PROGRAM: (&str, &str) = ("curl", "install curl, or announce by a command of your own");
-/// How long one attempt may take, and how long it is waited before the next ones.
-const ATTEMPT: Span = Span::from_secs(10);
-const PAUSES: [Duration; 5] = [
-    Duration::from_secs(1),
-    Duration::from_secs(4),
-    Duration::from_secs(15),
-    Duration::from_secs(60),
-    Duration::from_secs(240),
-];
+/// Attempts at a post. Before the second one a second passes, and before each later one four times as long.
+const ATTEMPTS: u32 = 6;
 /// How many may be on their way; beyond that, nothing is sent, and a warning says so.
 const UNDER_WAY: usize = 64;
 /// The longest body, in bytes.
 const LONGEST: usize = 1 << 20;
-/// What curl is started with. `--disable`, which must be the first, keeps it from the user's .curlrc: nothing there may have it
-/// follow redirections, print headers, or send the secrets elsewhere.
+/// Options of curl. `--disable`, which must be the first, keeps it from the user's .curlrc: nothing there may have it follow
+/// redirections, print headers, or send the secrets elsewhere.
 const OPTIONS: &str = "--disable --silent --globoff --proto =http,https --max-time 9 --max-filesize 65536 --data-binary @- \
     --output /dev/null --write-out %{http_code} --config";
 /// Variables that curl gets besides the usual ones: the authorities that the user trusts.
 const VARIABLES: [&str; 5] = ["CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "ALL_PROXY", "all_proxy"];
 
 /// Why an attempt was none.
-enum AttemptFault {
+enum AttemptError {
     Passing(String),
     Lasting(String),
 }
 
 /// Posts a body once, and returns the status that is answered.
-async fn attempt(instructions: String, body: &str) -> Result<u16, AttemptFault> {
+async fn attempt(instructions: String, body: &str) -> Result<u16, AttemptError> {
     let written = tokio::task::spawn_blocking(move || SecretFile::write(&instructions)).await.map_err(io::Error::other);
     let file = written
         .flatten()
-        .map_err(|error| AttemptFault::Passing(format!("is not asked: curl cannot be told what to do: {error}")))?;
+        .map_err(|error| AttemptError::Passing(format!("is not asked: curl cannot be told what to do: {error}")))?;
     let path = file.0.display().to_string();
     let words = [PROGRAM.0].into_iter().chain(OPTIONS.split_whitespace()).chain([path.as_str()]);
     let words: Vec<String> = words.map(str::to_owned).collect();
-    let ran = run(&words, &VARIABLES.map(str::to_owned), ATTEMPT, Stdio::piped(), body.to_owned()).await;
+    let ran = run(&words, &VARIABLES.map(str::to_owned), COMMAND_DEADLINE, Stdio::piped(), body.to_owned()).await;
     let output = ran.map_err(|error| match error.kind() {
-        io::ErrorKind::TimedOut => AttemptFault::Passing(format!("is not reached: curl {error}")),
-        _ => AttemptFault::Lasting(format!("{error}; {}", PROGRAM.1)),
+        io::ErrorKind::TimedOut => AttemptError::Passing(format!("is not reached: curl {error}")),
+        _ => AttemptError::Lasting(format!("{error}; {}", PROGRAM.1)),
     })?;
     // An answer that is too long, or does not end, is one.
     match (String::from_utf8_lossy(&output.stdout).trim().parse(), output.status.code()) {
         (Ok(status @ 100..), _) => Ok(status),
-        (_, Some(code)) => Err(AttemptFault::Passing(format!("cannot be reached: {}", meaning(code)))),
-        (_, None) => Err(AttemptFault::Passing("cannot be reached: curl was killed".to_owned())),
+        (_, Some(code)) => Err(AttemptError::Passing(format!("cannot be reached: {}", meaning(code)))),
+        (_, None) => Err(AttemptError::Passing("cannot be reached: curl was killed".to_owned())),
     }
 }
 

@@ -2,15 +2,14 @@
 
 use std::io::{self, ErrorKind};
 use std::process::{Output, Stdio};
-use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
 use crate::time::Span;
 
-/// What every program gets of the environment: what programs need to run and to reach the desktop or a service. Keys and
-/// tokens that agents were started with are none of its business.
+/// Variables that every program gets: to run, and to reach the desktop or a service. Keys and tokens that agents were started
+/// with are none of its business.
 const USUAL: &[&str] = &[
     "PATH",
     "HOME",
@@ -82,7 +81,7 @@ pub(super) async fn run(
         }
         child.wait_with_output().await
     };
-    let done = tokio::time::timeout(Duration::from_millis(deadline.as_millis()), work).await;
+    let done = tokio::time::timeout(deadline.into(), work).await;
     // At its deadline it is killed, as it is dropped.
     let late = || format!("took longer than {} s and was ended", deadline.as_secs());
     done.unwrap_or_else(|_| Err(io::Error::new(ErrorKind::TimedOut, late())))

@@ -173,7 +173,7 @@ impl DemoPlayer<'_> {
     /// Stands still for a time, or until somebody answers. Answers from before do not count.
     fn wait(&mut self, length: Span) -> Option<DemoAnswer> {
         while self.answers.try_recv().is_ok() {}
-        let length = Duration::from_millis(length.as_millis());
+        let length = Duration::from(length);
         match self.answers.recv_timeout(length) {
             Ok(answer) => Some(answer),
             Err(RecvTimeoutError::Timeout) => None,

@@ -285,8 +285,8 @@ fn socket_of_server() -> Option<PathBuf> {
     printed.split(',').next().map(PathBuf::from)
 }
 
-/// Removes the server, its socket (which tmux leaves behind) and the claimed directory of a demo. The server tells
-/// where its socket is; `socket` is for one that is gone already.
+/// Removes the server of a demo, its socket, which tmux leaves behind, and its directory. The server tells where its socket is;
+/// `socket` is for a server that is gone.
 fn sweep_away(directory: &Path, server: &str, socket: Option<&Path>) {
     if !is_demo(directory) || !is_demo(Path::new(server)) {
         return;

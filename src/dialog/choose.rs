@@ -4,7 +4,7 @@ use super::{Choice, Dialog, Verdict};
 
 /// Why no option is meant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoChoice {
+pub enum ChoiceError {
     #[error("the dialog has no option `{0}`")]
     None(String),
     #[error("several options begin with `{0}`")]
@@ -45,7 +45,7 @@ impl Dialog {
     ///
     /// # Errors
     /// No option is meant, or several could be.
-    pub fn choose(&self, text: &str) -> Result<usize, NoChoice> {
+    pub fn choose(&self, text: &str) -> Result<usize, ChoiceError> {
         let wanted = text.trim().to_lowercase();
         let only = |fits: &dyn Fn(&Choice) -> bool| {
             let mut fitting = self.options.iter().enumerate().filter(|(_, option)| fits(option));
@@ -70,8 +70,8 @@ impl Dialog {
         }
         match [by_name, whole, by_key, beginning].into_iter().find(|(first, _)| first.is_some()) {
             Some((Some(place), false)) => Ok(place),
-            Some(_) => Err(NoChoice::Several(text.to_owned())),
-            None => Err(NoChoice::None(text.to_owned())),
+            Some(_) => Err(ChoiceError::Several(text.to_owned())),
+            None => Err(ChoiceError::None(text.to_owned())),
         }
     }
 
@@ -83,7 +83,7 @@ impl Dialog {
         self.options.iter().any(|option| beginnings.iter().any(|words| super::option::begins(&label(option), words)))
     }
 
-    fn choose_once(&self, word: &str, beginnings: &[&str]) -> Result<usize, NoChoice> {
+    fn choose_once(&self, word: &str, beginnings: &[&str]) -> Result<usize, ChoiceError> {
         let verdict = if word == "yes" { Verdict::Once } else { Verdict::No };
         if let Some(place) = self.that_says(verdict) {
             return Ok(place);
@@ -98,14 +98,14 @@ impl Dialog {
         };
         let meant = beginnings.iter().map(meaning).find(|meant| !meant.is_empty());
         let Some(meant) = meant.filter(|_| !self.is_menu) else {
-            return Err(NoChoice::None(word.to_owned()));
+            return Err(ChoiceError::None(word.to_owned()));
         };
         let once = |text: &str| !STANDING.iter().any(|words| text.contains(words));
         let mut plain = meant.iter().filter(|(_, text)| once(text)).map(|(place, _)| *place);
         match (plain.next(), plain.next()) {
             (Some(place), None) => Ok(place),
-            (Some(_), Some(_)) => Err(NoChoice::Several(word.to_owned())),
-            (None, _) => Err(NoChoice::Standing(word.to_owned())),
+            (Some(_), Some(_)) => Err(ChoiceError::Several(word.to_owned())),
+            (None, _) => Err(ChoiceError::Standing(word.to_owned())),
         }
     }
 
@@ -113,7 +113,7 @@ impl Dialog {
     ///
     /// # Errors
     /// A part means no option, or several.
-    pub fn choose_several(&self, text: &str) -> Result<Vec<usize>, NoChoice> {
+    pub fn choose_several(&self, text: &str) -> Result<Vec<usize>, ChoiceError> {
         if let Ok(only) = self.choose(text) {
             return Ok(vec![only]);
         }

@@ -58,7 +58,7 @@ pub struct Notes {
     pub option: String,
     /// The key that opens the line for a note.
     pub key: Press,
-    /// What the dialog says below its options as long as it offers that, in lower case.
+    /// The offer below the options while it stands there, in lower case.
     pub offered: String,
 }
 

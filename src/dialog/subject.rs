@@ -10,7 +10,7 @@ pub fn asked(state: &State, dialog: Option<&Dialog>) -> Option<String> {
     subject_of(&state.assessment, state.activity.as_deref(), dialog)
 }
 
-/// The same of the dialog that was open when an unreadable terminal was last read.
+/// What the dialog asked that was open when an unreadable terminal was last read.
 pub fn asked_before(state: &State, dialog: Option<&Dialog>) -> Option<String> {
     subject_of(state.stale.as_ref()?.asked.as_ref()?, None, dialog)
 }
@@ -61,7 +61,7 @@ pub fn approval(assessment: &Assessment, dialog: Option<&Dialog>) -> Option<Appr
 /// What an agent asks permission for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalSubject {
-    /// What it wants to do with it (`run`, `edit`), if the dialog says so in a known word.
+    /// Its verb (`run`, `edit`), if the dialog uses a known one.
     pub act: Option<&'static str>,
     /// The command, the file or whatever else.
     pub what: String,

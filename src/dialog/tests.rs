@@ -18,8 +18,8 @@ fn numbers_choose_by_themselves() {
     assert_eq!(found.choose("yes"), Ok(0));
     assert_eq!(found.choose("yes, and"), Ok(1));
     assert_eq!(found.choose("3"), Ok(2));
-    assert_eq!(found.choose("ye"), Err(NoChoice::Several("ye".to_owned())));
-    assert_eq!(found.choose("4"), Err(NoChoice::None("4".to_owned())));
+    assert_eq!(found.choose("ye"), Err(ChoiceError::Several("ye".to_owned())));
+    assert_eq!(found.choose("4"), Err(ChoiceError::None("4".to_owned())));
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn yes_and_no_mean_what_is_asked_now_only() {
             options.iter().enumerate().map(|(place, label)| format!("  {}. {label}\n", place + 1)).collect();
         dialog(&format!("Do it?\n{rows}")).choose(word).map(|place| place + 1)
     };
-    let refused = |word: &str, why: fn(String) -> NoChoice| Err(why(word.to_owned()));
+    let refused = |word: &str, why: fn(String) -> ChoiceError| Err(why(word.to_owned()));
     let codex =
         ["Yes, proceed (y)", "Yes, and don't ask again for these files (a)", "No, and tell Codex what to do (esc)"];
     assert_eq!((meant("yes", &codex), meant("no", &codex)), (Ok(1), Ok(3)));
@@ -51,11 +51,11 @@ fn yes_and_no_mean_what_is_asked_now_only() {
     assert_eq!(meant("no", &["Allow once", "Allow always", "Reject"]), Ok(3));
     assert_eq!(meant("Yes", &["Yes, allow once", "Always allow run 'rm *' commands", "No"]), Ok(1));
     let plan = ["Yes, implement this plan\n     Switch to Default", "Yes, clear context and implement", "No, stay"];
-    assert_eq!((meant("yes", &plan), meant("no", &plan)), (refused("yes", NoChoice::Standing), Ok(3)));
+    assert_eq!((meant("yes", &plan), meant("no", &plan)), (refused("yes", ChoiceError::Standing), Ok(3)));
     let offer = ["Yes, set auto mode as my default permission mode", "No, keep manual mode"];
-    assert_eq!((meant("yes", &offer), meant("no", &offer)), (refused("yes", NoChoice::Standing), Ok(2)));
-    assert_eq!(meant("yes", &["Yes, run it here", "Yes, run it there"]), refused("yes", NoChoice::Several));
-    assert_eq!(meant("yes", &["Yesterday's", "Today's"]), refused("yes", NoChoice::None));
+    assert_eq!((meant("yes", &offer), meant("no", &offer)), (refused("yes", ChoiceError::Standing), Ok(2)));
+    assert_eq!(meant("yes", &["Yes, run it here", "Yes, run it there"]), refused("yes", ChoiceError::Several));
+    assert_eq!(meant("yes", &["Yesterday's", "Today's"]), refused("yes", ChoiceError::None));
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn nothing_in_a_menu_is_a_yes_or_a_no_and_its_tabs_are_no_options() {
     assert_eq!(labels(&Dialog::read(&screen(tabs), 0..8)).len(), 4);
     assert_eq!((labels(&menu(tabs)), menu(tabs).manner), (Vec::new(), Manner::Unknown));
     let list = "Rules\n ❯ 1. Allow rm\n   2. Deny mv\n   3. None";
-    let none = |word: &str| Err(NoChoice::None(word.to_owned()));
+    let none = |word: &str| Err(ChoiceError::None(word.to_owned()));
     assert_eq!(["yes", "no"].map(|word| menu(list).choose(word)), ["yes", "no"].map(none));
     assert_eq!(["yes", "no"].map(|word| dialog(list).choose(word)), [Ok(0), Ok(1)]);
     assert_eq!(menu("Really?\n ❯ 1. Yes\n   2. No").choose("yes"), Ok(0), "it says just that");
@@ -323,7 +323,7 @@ fn an_option_that_is_a_line_to_type_in_is_chosen_by_escape() {
 #[test]
 fn what_the_profile_knows_says_yes_and_no() {
     let mut found = dialog("Run it?\n ❯ 1. [y] Go\n   2. Stop\n   3. Stop and say why");
-    assert_eq!(found.choose("no"), Err(NoChoice::None("no".to_owned())));
+    assert_eq!(found.choose("no"), Err(ChoiceError::None("no".to_owned())));
     found.set_verdicts(&["[y] go".to_owned()], &["stop".to_owned()]);
     assert_eq!((found.choose("yes"), found.choose("no"), found.choose("n")), (Ok(0), Ok(1), Ok(1)));
 }

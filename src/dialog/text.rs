@@ -181,7 +181,7 @@ fn goes_on(line: &DialogLine<'_>, below: &DialogLine<'_>) -> bool {
     !below.text.is_empty() && !is_rule(below.text) && below.column >= line.column && !is_item(below.unmarked().0)
 }
 
-/// Whether a row is only the sign of a list that more of it is above or below.
+/// Whether a row only says that a list goes on above or below.
 fn is_arrow(text: &str) -> bool {
     ["↑", "↓", "▲", "▼"].contains(&text)
 }

@@ -8,12 +8,11 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{Distance, Git, root_of};
-use crate::repository::{GitFacts, GitTrouble};
+use crate::repository::{GitError, GitFacts};
 use crate::time::{Span, Timestamp};
 
-/// How often a repository is read in which an agent's screen changes, and one in which none does.
+/// How often a repository is read in which an agent's screen changes; one in which none does is read each minute.
 const ACTIVE: Span = Span::from_secs(5);
-const STILL: Span = Span::from_secs(60);
 /// A repository is read for a share of the time: after a reading nothing is read for so many times as long.
 const REST: u32 = 20;
 
@@ -47,7 +46,7 @@ enum GitAnswer {
     Located(Vec<(String, Option<PathBuf>)>),
     Read {
         root: PathBuf,
-        facts: Result<Box<GitFacts>, GitTrouble>,
+        facts: Result<Box<GitFacts>, GitError>,
         distance: Distance,
         took: Duration,
     },
@@ -65,13 +64,13 @@ struct Schedule<T> {
 }
 
 impl<T> Schedule<T> {
-    /// Whether it is to be read now, which begins then.
+    /// Whether a reading is due, which begins then.
     fn begins(&mut self, now: Timestamp) -> bool {
         let is_due = self.next.is_none_or(|(active, still)| now >= if self.is_active { active } else { still });
         if self.is_open || !is_due {
             return false;
         }
-        (self.is_open, self.is_active, self.next) = (true, false, Some((now + ACTIVE, now + STILL)));
+        (self.is_open, self.is_active, self.next) = (true, false, Some((now + ACTIVE, now + Span::MINUTE)));
         true
     }
 

@@ -10,7 +10,7 @@ use super::file::{self, HistoryOptions, Settings, rows};
 use super::identity::Columns;
 use super::reader::Reader;
 use crate::clock::now;
-use crate::record::{Draft, Trouble};
+use crate::record::{Draft, HistoryError};
 use crate::time::{Span, Timestamp};
 
 /// The drafts in a history.
@@ -19,7 +19,7 @@ pub struct Drafts {
     path: PathBuf,
     /// How long they are kept.
     keep: Span,
-    /// Those that this process has read or written: what another one wrote meanwhile stays.
+    /// Drafts that this process has read or written; what another one wrote meanwhile stays.
     known: Mutex<Vec<Draft>>,
 }
 
@@ -36,7 +36,7 @@ impl Drafts {
     ///
     /// # Errors
     /// The history cannot be written; what it has stays.
-    pub fn keep(&self, drafts: &[Draft]) -> Result<(), Trouble> {
+    pub fn keep(&self, drafts: &[Draft]) -> Result<(), HistoryError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut connection = file::open(&self.path, &HistoryOptions::default(), now())?.connection;
         let transaction = connection.transaction()?;
@@ -61,7 +61,7 @@ fn word(draft: &Draft) -> String {
 }
 
 /// The drafts that were last written since a time, by terminal.
-fn written(reader: &Reader, since: Timestamp) -> Result<Vec<Draft>, Trouble> {
+fn written(reader: &Reader, since: Timestamp) -> Result<Vec<Draft>, HistoryError> {
     let sql = "SELECT terminal, at, text FROM drafts WHERE at >= ?1";
     let written =
         rows(&reader.connection, sql, [since], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;

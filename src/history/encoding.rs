@@ -5,7 +5,7 @@ use serde::Serialize;
 use zstd::bulk::{Compressor, Decompressor};
 
 use crate::hash::fnv;
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::screen::Screen;
 use crate::screen::kept::{self, MOST_UNPACKED, Packing, blob};
 
@@ -29,14 +29,14 @@ impl Codec {
     }
 
     /// A document as a blob of JSON.
-    pub(super) fn pack(&mut self, document: &impl Serialize) -> Result<Vec<u8>, Trouble> {
-        let text = serde_json::to_string(document).map_err(|error| Trouble::Other(error.to_string()))?;
+    pub(super) fn pack(&mut self, document: &impl Serialize) -> Result<Vec<u8>, HistoryError> {
+        let text = serde_json::to_string(document).map_err(|error| HistoryError::Other(error.to_string()))?;
         Ok(blob(Packing::ZstdState, self.state.0.compress(text.as_bytes()), text.as_bytes()))
     }
 
     /// The JSON of a document's blob.
-    pub(super) fn unpack_document(&mut self, blob: &[u8]) -> Result<String, Trouble> {
-        self.unpack(blob).and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(Trouble::Damaged)
+    pub(super) fn unpack_document(&mut self, blob: &[u8]) -> Result<String, HistoryError> {
+        self.unpack(blob).and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(HistoryError::Damaged)
     }
 
     /// An encoded screen as a blob.
@@ -45,8 +45,8 @@ impl Codec {
     }
 
     /// The screen of a blob.
-    pub(super) fn unpack_screen(&mut self, blob: &[u8]) -> Result<Screen, Trouble> {
-        self.unpack(blob).as_deref().and_then(kept::decode).ok_or(Trouble::Damaged)
+    pub(super) fn unpack_screen(&mut self, blob: &[u8]) -> Result<Screen, HistoryError> {
+        self.unpack(blob).as_deref().and_then(kept::decode).ok_or(HistoryError::Damaged)
     }
 
     fn unpack(&mut self, blob: &[u8]) -> Option<Vec<u8>> {
@@ -67,8 +67,8 @@ pub(super) fn hash(encoded: &[u8]) -> i64 {
 }
 
 /// Lays a screen down as bytes.
-pub(super) fn encode_screen(screen: &Screen) -> Result<Vec<u8>, Trouble> {
-    kept::encode(screen).map_err(|error| Trouble::Other(error.to_string()))
+pub(super) fn encode_screen(screen: &Screen) -> Result<Vec<u8>, HistoryError> {
+    kept::encode(screen).map_err(|error| HistoryError::Other(error.to_string()))
 }
 
 #[cfg(test)]

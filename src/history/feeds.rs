@@ -9,20 +9,18 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::file::PATIENCE;
 use super::intents::{self, OPEN};
 use super::reader::{Reader, RecordFilter, listed};
 use crate::clock::now;
+use crate::operation::LONGEST_ACT;
 use crate::private::inode;
-use crate::record::{Body, Intent, Stored, Trouble};
+use crate::record::{Body, HistoryError, Intent, Stored};
 use crate::state::KeptNote;
 use crate::time::{Span, Timestamp};
 
 /// How often the file is checked for changes; far shorter than a tick.
 const PAUSE: Duration = Duration::from_millis(150);
-/// How often a file that cannot be read is tried again.
-const RETRY: Duration = Duration::from_secs(1);
-/// How long to wait for an outcome; after that, the process that would have written it has died.
-const LATEST_OUTCOME: Span = Span::from_secs(600);
 
 /// An intent that is new or has progressed.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,12 +37,12 @@ pub(super) trait Feed: Send + 'static {
     const TABLE: &'static str;
 
     /// Which earlier rows are reported first.
-    fn first(&self, _reader: &mut Reader) -> Result<Entries<Self::News>, Trouble> {
+    fn first(&self, _reader: &mut Reader) -> Result<Entries<Self::News>, HistoryError> {
         Ok(Vec::new())
     }
 
     /// The rows after a number, and those of some numbers.
-    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<Self::News>, Trouble>;
+    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<Self::News>, HistoryError>;
 }
 
 /// The present state of a row.
@@ -106,17 +104,17 @@ impl Feeds {
             self.listeners.iter_mut().for_each(|listener| listener.begin_anew());
         }
         let trouble = self.read().err()?;
-        if trouble == Trouble::Locked {
+        if trouble == HistoryError::Locked {
             // What could not be read now is read the next time, whatever the version.
             self.file.version = None;
             return None;
         }
         tracing::debug!(%trouble, "what other processes write cannot be read");
         self.file.close();
-        Some(RETRY)
+        Some(PATIENCE)
     }
 
-    fn read(&mut self) -> Result<(), Trouble> {
+    fn read(&mut self) -> Result<(), HistoryError> {
         let is_new = self.file.open.is_none();
         if !self.file.has_changed()? {
             return Ok(());
@@ -125,16 +123,16 @@ impl Feeds {
         if is_new {
             reader.keep_little()?;
         }
-        let troubles: Vec<Trouble> = self.listeners.iter_mut().filter_map(|one| one.poll(reader).err()).collect();
+        let troubles: Vec<HistoryError> = self.listeners.iter_mut().filter_map(|one| one.poll(reader).err()).collect();
         // A file that is locked is the least of troubles.
-        troubles.into_iter().max_by_key(|trouble| *trouble != Trouble::Locked).map_or(Ok(()), Err)
+        troubles.into_iter().max_by_key(|trouble| *trouble != HistoryError::Locked).map_or(Ok(()), Err)
     }
 }
 
 /// A feed that somebody receives.
 pub(super) trait FeedListener: Send {
     /// Returns what is new in a file. A read that fails changes nothing, and the next one gives the same.
-    fn poll(&mut self, reader: &mut Reader) -> Result<(), Trouble>;
+    fn poll(&mut self, reader: &mut Reader) -> Result<(), HistoryError>;
 
     /// Another file has taken the place of the one before, and begins to count anew.
     fn begin_anew(&mut self);
@@ -168,7 +166,7 @@ impl<F: Feed> FeedCursor<F> {
 }
 
 impl<F: Feed> FeedListener for FeedCursor<F> {
-    fn poll(&mut self, reader: &mut Reader) -> Result<(), Trouble> {
+    fn poll(&mut self, reader: &mut Reader) -> Result<(), HistoryError> {
         let (mut position, found) = match &self.position {
             None => {
                 // Asked for first: what is queued and settled in between is new at the next poll.
@@ -235,12 +233,12 @@ impl FollowedFile {
     }
 
     /// The file that the path means now.
-    pub(super) fn reader(&mut self) -> Result<&mut Reader, Trouble> {
+    pub(super) fn reader(&mut self) -> Result<&mut Reader, HistoryError> {
         self.is_replaced();
         self.opened()
     }
 
-    fn opened(&mut self) -> Result<&mut Reader, Trouble> {
+    fn opened(&mut self) -> Result<&mut Reader, HistoryError> {
         match &mut self.open {
             Some(open) => Ok(open),
             none => Ok(none.insert(Reader::open(&self.path)?)),
@@ -248,7 +246,7 @@ impl FollowedFile {
     }
 
     /// Whether something was written since the last call.
-    pub(super) fn has_changed(&mut self) -> Result<bool, Trouble> {
+    pub(super) fn has_changed(&mut self) -> Result<bool, HistoryError> {
         let version = self.reader()?.data_version()?;
         Ok(self.version.replace(version) != Some(version))
     }
@@ -269,7 +267,7 @@ impl Feed for NewRecords {
     type News = Stored;
     const TABLE: &'static str = "records";
 
-    fn first(&self, reader: &mut Reader) -> Result<Entries<Stored>, Trouble> {
+    fn first(&self, reader: &mut Reader) -> Result<Entries<Stored>, HistoryError> {
         if !self.begins_of_late {
             return Ok(Vec::new());
         }
@@ -278,7 +276,7 @@ impl Feed for NewRecords {
         Ok(reader.records(&filter)?.into_iter().map(|record| entry(record, now)).collect())
     }
 
-    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<Stored>, Trouble> {
+    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<Stored>, HistoryError> {
         // A plus before the kind keeps SQLite from the index of kinds, which knows nothing of numbers.
         let tail =
             format!("WHERE (r.id > ?1 OR r.id IN ({})) AND +r.kind IN ({}) ORDER BY r.id", listed(open), self.kinds);
@@ -290,7 +288,7 @@ impl Feed for NewRecords {
 /// A record, which is reported at once or, for an input, once its outcome is known.
 fn entry(record: Stored, now: Timestamp) -> FeedEntry<Stored> {
     let has_ended = !matches!(&record.body, Body::Input(input) if input.outcome.is_none());
-    let is_open = !has_ended && now.since(record.at) < LATEST_OUTCOME;
+    let is_open = !has_ended && now.since(record.at) < LONGEST_ACT;
     let progress = (if has_ended { "ended" } else { "begun" }, 0);
     FeedEntry { number: record.id.0, progress, is_open, news: has_ended.then_some(record) }
 }
@@ -302,11 +300,11 @@ impl Feed for NoteChanges {
     type News = KeptNote;
     const TABLE: &'static str = "notes";
 
-    fn first(&self, reader: &mut Reader) -> Result<Entries<KeptNote>, Trouble> {
+    fn first(&self, reader: &mut Reader) -> Result<Entries<KeptNote>, HistoryError> {
         self.read(reader, 0, &[])
     }
 
-    fn read(&self, reader: &mut Reader, after: i64, _: &[i64]) -> Result<Entries<KeptNote>, Trouble> {
+    fn read(&self, reader: &mut Reader, after: i64, _: &[i64]) -> Result<Entries<KeptNote>, HistoryError> {
         let entry = |(number, note)| FeedEntry { number, progress: ("noted", 0), is_open: false, news: Some(note) };
         Ok(reader.notes_after(after)?.into_iter().map(entry).collect())
     }
@@ -331,12 +329,12 @@ impl Feed for IntentChanges {
     type News = IntentNews;
     const TABLE: &'static str = "outbox";
 
-    fn first(&self, reader: &mut Reader) -> Result<Entries<IntentNews>, Trouble> {
+    fn first(&self, reader: &mut Reader) -> Result<Entries<IntentNews>, HistoryError> {
         let open = intents::select(&reader.connection, OPEN, 0)?;
         Ok(open.into_iter().map(|intent| Self::entry(intent, true)).collect())
     }
 
-    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<IntentNews>, Trouble> {
+    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<IntentNews>, HistoryError> {
         let condition = format!("id > ?1 OR id IN ({})", listed(open));
         let found = intents::select(&reader.connection, &condition, after)?;
         Ok(found.into_iter().map(|intent| Self::entry(intent, false)).collect())

@@ -12,9 +12,10 @@ use serde_json::Value;
 
 use super::encoding::Codec;
 use super::usage::HOUR;
+use crate::clock;
 use crate::clock::now;
 use crate::private::{self, inode, state_directory};
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::time::{Span, Timestamp};
 
 /// The file's name in the state directory.
@@ -52,6 +53,9 @@ impl Settings {
     }
 }
 
+/// How long a file that another process holds is waited for, and until one that failed is tried again.
+pub const PATIENCE: Duration = Duration::from_secs(2);
+
 /// How the file is opened.
 #[derive(Clone, Debug)]
 pub(super) struct HistoryOptions {
@@ -65,7 +69,7 @@ pub(super) struct HistoryOptions {
 
 impl Default for HistoryOptions {
     fn default() -> Self {
-        Self { patience: Duration::from_secs(2), is_durable: false, most_pages: None }
+        Self { patience: PATIENCE, is_durable: false, most_pages: None }
     }
 }
 
@@ -75,7 +79,7 @@ pub(super) fn rows<T>(
     sql: &str,
     values: impl Params,
     read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-) -> Result<Vec<T>, Trouble> {
+) -> Result<Vec<T>, HistoryError> {
     Ok(connection.prepare_cached(sql)?.query_map(values, read)?.collect::<Result<_, _>>()?)
 }
 
@@ -100,7 +104,7 @@ pub(super) struct Opened {
 ///
 /// # Errors
 /// It cannot be opened, locked or written, or a newer fleetwatch wrote it.
-pub(super) fn open(path: &Path, options: &HistoryOptions, now: Timestamp) -> Result<Opened, Trouble> {
+pub(super) fn open(path: &Path, options: &HistoryOptions, now: Timestamp) -> Result<Opened, HistoryError> {
     open_checked(path, options, now, false)
 }
 
@@ -113,47 +117,47 @@ pub(super) fn log_inode(path: &Path) -> Option<u64> {
 ///
 /// # Errors
 /// It is missing, cannot be read, or has another layout.
-pub(super) fn open_to_read(path: &Path) -> Result<Connection, Trouble> {
+pub(super) fn open_to_read(path: &Path) -> Result<Connection, HistoryError> {
     if matches!(path.try_exists(), Ok(false)) {
-        return Err(Trouble::Missing(path.to_owned()));
+        return Err(HistoryError::Missing(path.to_owned()));
     }
     private::check_file(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = connect_to_read(path, flags)?;
     let found = match refuse_newer(&connection) {
-        Err(Trouble::Other(_) | Trouble::ReadOnly) => return open_unwritable(path),
+        Err(HistoryError::Other(_) | HistoryError::ReadOnly) => return open_unwritable(path),
         found => found?,
     };
     if found == i64::from(VERSION) {
         return Ok(connection);
     }
-    // An older file becomes a present one by being opened to write, which a reader may do as well.
+    // Opening an old file for writing migrates it; readers may do so too.
     drop(connection);
     drop(open(path, &HistoryOptions::default(), now())?);
     connect_to_read(path, flags)
 }
 
-fn connect_to_read(path: &Path, flags: OpenFlags) -> Result<Connection, Trouble> {
+fn connect_to_read(path: &Path, flags: OpenFlags) -> Result<Connection, HistoryError> {
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(Duration::from_secs(1))?;
+    connection.busy_timeout(PATIENCE)?;
     keep_plans(&connection)?;
     connection.pragma_update(None, "cache_size", READ_CACHE)?;
     Ok(connection)
 }
 
 /// Has a statement planned once: SQLite would plan it anew for each time that a row is to be later than.
-fn keep_plans(connection: &Connection) -> Result<(), Trouble> {
+fn keep_plans(connection: &Connection) -> Result<(), HistoryError> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 
 /// Where not even SQLite's shared memory can be made, the file is read as one that nobody writes.
-fn open_unwritable(path: &Path) -> Result<Connection, Trouble> {
+fn open_unwritable(path: &Path) -> Result<Connection, HistoryError> {
     let escaped: String = path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(format!("file:{escaped}?immutable=1"), flags)?;
     let is_present = refuse_newer(&connection)? == i64::from(VERSION);
-    if is_present { Ok(connection) } else { Err(Trouble::ReadOnly) }
+    if is_present { Ok(connection) } else { Err(HistoryError::ReadOnly) }
 }
 
 /// As [`open`]. After damage the whole file is checked before it is trusted again: another process may have moved the damaged
@@ -163,7 +167,7 @@ pub(super) fn open_checked(
     options: &HistoryOptions,
     now: Timestamp,
     after_damage: bool,
-) -> Result<Opened, Trouble> {
+) -> Result<Opened, HistoryError> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         private::make_directory(directory)?;
     }
@@ -175,10 +179,10 @@ pub(super) fn open_checked(
         let connection = connect(path, options)?;
         let is_sound = !after_damage
             || connection.query_row("PRAGMA quick_check(1)", [], |row| Ok(row.get_ref(0)?.as_str()? == "ok"))?;
-        if is_sound { Ok(connection) } else { Err(Trouble::Damaged) }
+        if is_sound { Ok(connection) } else { Err(HistoryError::Damaged) }
     };
     let (connection, set_aside) = match connect() {
-        Err(Trouble::Damaged) => {
+        Err(HistoryError::Damaged) => {
             let kept = move_aside(path, now)?;
             (connect()?, Some(kept))
         }
@@ -187,7 +191,7 @@ pub(super) fn open_checked(
     Ok(Opened { connection, inode: inode(path), set_aside })
 }
 
-fn connect(path: &Path, options: &HistoryOptions) -> Result<Connection, Trouble> {
+fn connect(path: &Path, options: &HistoryOptions) -> Result<Connection, HistoryError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(options.patience)?;
@@ -211,23 +215,23 @@ fn connect(path: &Path, options: &HistoryOptions) -> Result<Connection, Trouble>
     Ok(connection)
 }
 
-fn lock(path: &Path, patience: Duration) -> Result<File, Trouble> {
+fn lock(path: &Path, patience: Duration) -> Result<File, HistoryError> {
     let file = private::open(path)?;
     let since = Instant::now();
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) if since.elapsed() < patience => {
-                std::thread::sleep(Duration::from_millis(10));
+                std::thread::sleep(clock::A_MOMENT);
             }
-            Err(TryLockError::WouldBlock) => return Err(Trouble::Locked),
+            Err(TryLockError::WouldBlock) => return Err(HistoryError::Locked),
             Err(TryLockError::Error(error)) => return Err(error.into()),
         }
     }
 }
 
 /// Renames a damaged file with its side files; what can be saved from it may still be wanted.
-fn move_aside(path: &Path, now: Timestamp) -> Result<PathBuf, Trouble> {
+fn move_aside(path: &Path, now: Timestamp) -> Result<PathBuf, HistoryError> {
     let stamp: String = now.to_string().chars().filter(|c| c.is_ascii_alphanumeric()).collect();
     let kept = beside(path, &format!(".damaged-{stamp}"));
     fs::rename(path, &kept)?;
@@ -246,7 +250,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// What leads from each version to the next, from an empty file on. A step that was once released never changes.
+/// The steps from each version to the next, from an empty file on. A released step never changes.
 pub(super) const STEPS: &[&str] = &[
     // 1: what happened.
     "CREATE TABLE terminals (
@@ -298,7 +302,7 @@ pub(super) const STEPS: &[&str] = &[
      CREATE INDEX watches_by_terminal ON watches (terminal, started);
      CREATE INDEX watches_open ON watches (owner) WHERE ended IS NULL;
      CREATE TABLE chores (name TEXT PRIMARY KEY, done_at INTEGER NOT NULL) STRICT;",
-    // 2: what is to be sent once its time has come.
+    // 2: messages to be sent later.
     "CREATE TABLE intents (
          id INTEGER PRIMARY KEY AUTOINCREMENT,
          target TEXT NOT NULL,
@@ -426,7 +430,7 @@ pub const VERSION: u32 = STEPS.len() as u32;
 ///
 /// # Errors
 /// The file was written by a newer fleetwatch, or it cannot be written.
-pub(super) fn migrate(connection: &mut Connection) -> Result<(), Trouble> {
+pub(super) fn migrate(connection: &mut Connection) -> Result<(), HistoryError> {
     let known = i64::from(VERSION);
     if version(connection)? == known {
         return Ok(());
@@ -446,7 +450,7 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), Trouble> {
 }
 
 /// Removes what was kept twice: of the transitions of one terminal at one time that changed the same, the first one stays.
-fn drop_doubles(connection: &Connection) -> Result<(), Trouble> {
+fn drop_doubles(connection: &Connection) -> Result<(), HistoryError> {
     let sql = "SELECT id, terminal, at, document FROM records r WHERE kind = 'transition' AND EXISTS
                    (SELECT 1 FROM records o WHERE o.terminal = r.terminal AND o.at = r.at AND o.id <> r.id) ORDER BY id";
     let (mut codec, mut known, mut doubles) = (Codec::new()?, BTreeSet::new(), Vec::new());
@@ -471,27 +475,20 @@ fn drop_doubles(connection: &Connection) -> Result<(), Trouble> {
 ///
 /// # Errors
 /// A newer fleetwatch wrote it, or it cannot be read.
-pub(super) fn refuse_newer(connection: &Connection) -> Result<i64, Trouble> {
+pub(super) fn refuse_newer(connection: &Connection) -> Result<i64, HistoryError> {
     match version(connection)? {
         found if (0..=i64::from(VERSION)).contains(&found) => Ok(found),
-        found => Err(Trouble::Newer { found, known: VERSION }),
+        found => Err(HistoryError::Newer { found, known: VERSION }),
     }
 }
 
 /// The version of a file; 0 is an empty one.
-pub(super) fn version(connection: &Connection) -> Result<i64, Trouble> {
+pub(super) fn version(connection: &Connection) -> Result<i64, HistoryError> {
     Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 
-/// When the first check comes after the start, and how far apart the others are.
-pub(super) const FIRST_CLEANING: Duration = Duration::from_secs(20);
-pub(super) const CLEANING_INTERVAL: Duration = Duration::from_secs(60);
-/// How often records that are too old are deleted.
-const AGE_CHECK: Span = Span::from_secs(3600);
 /// Records that are removed in one transaction: few enough that other processes are not kept waiting.
 const CHUNK: i64 = 500;
-/// Later than any record.
-const EVER: Timestamp = Timestamp::from_millis(i64::MAX);
 /// Pages that are given back to the file system at once.
 const PAGES: i64 = 1000;
 
@@ -499,7 +496,7 @@ const PAGES: i64 = 1000;
 ///
 /// # Errors
 /// The file cannot be written; what was removed until then stays removed.
-pub(super) fn clean(connection: &mut Connection, limits: &Settings, now: Timestamp) -> Result<(), Trouble> {
+pub(super) fn clean(connection: &mut Connection, limits: &Settings, now: Timestamp) -> Result<(), HistoryError> {
     if is_due(connection, "age", now)? {
         let oldest = now - limits.keep;
         while remove_oldest(connection, oldest)? {}
@@ -510,7 +507,7 @@ pub(super) fn clean(connection: &mut Connection, limits: &Settings, now: Timesta
     if used(connection)? > limits.max_bytes {
         // Some room is made beyond the limit, so that this is not done for each record again.
         let enough = limits.max_bytes / 10 * 9;
-        while used(connection)? > enough && remove_oldest(connection, EVER)? {
+        while used(connection)? > enough && remove_oldest(connection, Timestamp::LAST)? {
             remove_loose(connection)?;
         }
     }
@@ -518,27 +515,27 @@ pub(super) fn clean(connection: &mut Connection, limits: &Settings, now: Timesta
 }
 
 /// Bytes of the file that are in use.
-pub(super) fn used(connection: &Connection) -> Result<u64, Trouble> {
+pub(super) fn used(connection: &Connection) -> Result<u64, HistoryError> {
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let pages = pragma("page_count")? - pragma("freelist_count")?;
     Ok(u64::try_from(pages * pragma("page_size")?).unwrap_or(0))
 }
 
-fn is_due(connection: &Connection, chore: &str, now: Timestamp) -> Result<bool, Trouble> {
+fn is_due(connection: &Connection, chore: &str, now: Timestamp) -> Result<bool, HistoryError> {
     let sql = "SELECT done_at FROM chores WHERE name = ?1";
     let done: Option<Timestamp> = connection.query_row(sql, [chore], |row| row.get(0)).optional()?;
     // A time in the future comes from a clock that was set back since.
-    Ok(done.is_none_or(|done| done > now || now.since(done) >= AGE_CHECK))
+    Ok(done.is_none_or(|done| done > now || now.since(done) >= Span::HOUR))
 }
 
 /// Removes some of the oldest records before a time; whether there were any.
-fn remove_oldest(connection: &Connection, before: Timestamp) -> Result<bool, Trouble> {
+fn remove_oldest(connection: &Connection, before: Timestamp) -> Result<bool, HistoryError> {
     let sql = "DELETE FROM records WHERE id IN (SELECT id FROM records WHERE at < ?1 ORDER BY at LIMIT ?2)";
     Ok(connection.execute(sql, params![before, CHUNK])? > 0)
 }
 
 /// Removes screens that no transition shows any more. In one transaction, because a writer may be about to use one.
-fn remove_loose(connection: &mut Connection) -> Result<(), Trouble> {
+fn remove_loose(connection: &mut Connection) -> Result<(), HistoryError> {
     let transaction = connection.transaction()?;
     transaction.execute(
         "DELETE FROM screens WHERE NOT EXISTS (SELECT 1 FROM transitions WHERE transitions.screen = screens.id)",
@@ -549,7 +546,7 @@ fn remove_loose(connection: &mut Connection) -> Result<(), Trouble> {
 }
 
 /// Removes watches that ended before a time, terminals of which nothing is left, and intents and requests that are long done.
-fn forget_watches(connection: &mut Connection, oldest: Timestamp) -> Result<(), Trouble> {
+fn forget_watches(connection: &mut Connection, oldest: Timestamp) -> Result<(), HistoryError> {
     let transaction = connection.transaction()?;
     transaction.execute("DELETE FROM watches WHERE seen < ?1", [oldest])?;
     transaction.execute("DELETE FROM outbox WHERE ended_at < ?1", [oldest])?;
@@ -566,7 +563,7 @@ fn forget_watches(connection: &mut Connection, oldest: Timestamp) -> Result<(), 
 }
 
 /// Gives free pages back to the file system, some at a time, once they are a good part of the file.
-fn give_back(connection: &Connection) -> Result<(), Trouble> {
+fn give_back(connection: &Connection) -> Result<(), HistoryError> {
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let mut free = pragma("freelist_count")?;
     while free > pragma("page_count")? / 8 {

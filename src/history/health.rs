@@ -4,20 +4,20 @@ use std::path::PathBuf;
 
 use rusqlite::ErrorCode;
 
-use crate::record::Trouble;
+use crate::record::HistoryError;
 
-impl From<rusqlite::Error> for Trouble {
+impl From<rusqlite::Error> for HistoryError {
     fn from(error: rusqlite::Error) -> Self {
-        let rusqlite::Error::SqliteFailure(failure, _) = &error else { return Trouble::Other(error.to_string()) };
+        let rusqlite::Error::SqliteFailure(failure, _) = &error else { return HistoryError::Other(error.to_string()) };
         match failure.code {
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => {
-                Trouble::Locked
+                HistoryError::Locked
             }
-            ErrorCode::DiskFull => Trouble::Full,
-            ErrorCode::ReadOnly | ErrorCode::PermissionDenied => Trouble::ReadOnly,
-            ErrorCode::CannotOpen => Trouble::Other("it cannot be opened".to_owned()),
-            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Trouble::Damaged,
-            _ => Trouble::Other(error.to_string()),
+            ErrorCode::DiskFull => HistoryError::Full,
+            ErrorCode::ReadOnly | ErrorCode::PermissionDenied => HistoryError::ReadOnly,
+            ErrorCode::CannotOpen => HistoryError::Other("it cannot be opened".to_owned()),
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => HistoryError::Damaged,
+            _ => HistoryError::Other(error.to_string()),
         }
     }
 }
@@ -43,7 +43,7 @@ pub enum WriterState {
     Starting,
     Good,
     /// It is not written now; watching goes on, and writing is tried again.
-    Degraded(Trouble),
+    Degraded(HistoryError),
 }
 
 impl HistoryHealth {
@@ -51,7 +51,7 @@ impl HistoryHealth {
         Self { condition, lost: 0, set_aside: None, reported: None }
     }
 
-    /// What is wrong now, in a word or two that stand as long as it is; `None` while all is well.
+    /// The present trouble in a word or two; `None` while all is well.
     pub fn trouble(&self) -> Option<&'static str> {
         match &self.condition {
             WriterState::Degraded(trouble) => Some(trouble.word()),

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::fleet::{PaneId, ServerId, Socket, TerminalKey};
 use crate::ids::ServerInstance;
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::time::{Span, Timestamp};
 
 /// A fleetwatch process, as its records name it: process id and start, a pair that is never reused.
@@ -96,14 +96,18 @@ impl FromSql for Timestamp {
 }
 
 /// The row of a terminal in the table of terminals.
-pub(super) fn terminal_row(connection: &Connection, key: &TerminalKey) -> Result<Option<i64>, Trouble> {
+pub(super) fn terminal_row(connection: &Connection, key: &TerminalKey) -> Result<Option<i64>, HistoryError> {
     let Columns { host, socket, pane, pid, .. } = Columns::of(key);
     let sql = "SELECT id FROM terminals WHERE host = ?1 AND socket = ?2 AND pane = ?3 AND pid = ?4";
     Ok(connection.prepare_cached(sql)?.query_row(params![host, socket, pane, pid], |row| row.get(0)).optional()?)
 }
 
 /// The same, inserted if missing. Sets the terminal's name if one is given.
-pub(super) fn terminal_row_for(connection: &Connection, key: &TerminalKey, name: Option<&str>) -> Result<i64, Trouble> {
+pub(super) fn terminal_row_for(
+    connection: &Connection,
+    key: &TerminalKey,
+    name: Option<&str>,
+) -> Result<i64, HistoryError> {
     if let Some(row) = terminal_row(connection, key)? {
         let sql = "UPDATE terminals SET name = ?1 WHERE id = ?2 AND name <> ?1";
         if let Some(name) = name {

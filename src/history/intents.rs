@@ -13,7 +13,7 @@ use super::file::{self, HistoryOptions, rows};
 use super::identity::{Columns, terminal_row};
 use crate::follow_up::Wanted;
 use crate::ids::TerminalKey;
-use crate::record::{FollowUpRecord, Intent, IntentId, IntentState, Kind, OperatorAction, Trouble};
+use crate::record::{FollowUpRecord, HistoryError, Intent, IntentId, IntentState, Kind, OperatorAction};
 use crate::time::Timestamp;
 
 /// [`IntentState::is_open`] as a condition, of intents after a number.
@@ -25,7 +25,7 @@ pub enum Decided {
     Dismissed,
     /// It is sent again, as this one.
     Resent(IntentId),
-    /// There is nothing to decide: it has come so far.
+    /// Nothing is left to decide.
     NotOpen(IntentState),
     /// There is no such intent.
     Missing,
@@ -39,19 +39,19 @@ pub struct Intents {
 
 impl Intents {
     /// Opens the intents in a history file.
-    pub fn open(path: &Path, now: Timestamp) -> Result<Self, Trouble> {
+    pub fn open(path: &Path, now: Timestamp) -> Result<Self, HistoryError> {
         let options = HistoryOptions { is_durable: true, ..HistoryOptions::default() };
         let connection = file::open(path, &options, now)?.connection;
         Ok(Self { connection, codec: Codec::new()? })
     }
 
     /// Intents that wait, oldest first.
-    pub fn pending(&self) -> Result<Vec<Intent>, Trouble> {
+    pub fn pending(&self) -> Result<Vec<Intent>, HistoryError> {
         self.select("state = 'pending' AND id > ?1", 0)
     }
 
     /// Intents that a process began to send and of which no outcome is known.
-    pub fn attempted(&self) -> Result<Vec<Intent>, Trouble> {
+    pub fn attempted(&self) -> Result<Vec<Intent>, HistoryError> {
         self.select("state = 'attempted' AND id > ?1", 0)
     }
 
@@ -60,7 +60,7 @@ impl Intents {
     ///
     /// # Errors
     /// The file cannot be written; nothing was queued.
-    pub fn queue(&mut self, wanted: &Wanted, now: Timestamp) -> Result<IntentId, Trouble> {
+    pub fn queue(&mut self, wanted: &Wanted, now: Timestamp) -> Result<IntentId, HistoryError> {
         let Wanted { to, key, body, keep } = wanted;
         let transaction = self.connection.transaction()?;
         let known = "SELECT intent FROM outbox_events WHERE key = ?1";
@@ -79,21 +79,21 @@ impl Intents {
             }
         };
         let sql = "INSERT INTO outbox_events (key, intent, at, body) VALUES (?1, ?2, ?3, ?4)";
-        let body = serde_json::to_string(body).map_err(|error| Trouble::Other(error.to_string()))?;
+        let body = serde_json::to_string(body).map_err(|error| HistoryError::Other(error.to_string()))?;
         transaction.execute(sql, params![key, id, now, body])?;
         transaction.commit()?;
         Ok(IntentId(id))
     }
 
     /// How many messages about events an agent was sent since a time, by its name.
-    pub fn told_since(&self, to: &str, since: Timestamp) -> Result<u64, Trouble> {
+    pub fn told_since(&self, to: &str, since: Timestamp) -> Result<u64, HistoryError> {
         let sql = "SELECT count(*) FROM outbox WHERE target = ?1 AND recipient IS NULL AND attempted_at > ?2";
         let count: i64 = self.connection.prepare_cached(sql)?.query_row(params![to, since], |row| row.get(0))?;
         Ok(count.unsigned_abs())
     }
 
     /// An intent by its number.
-    pub fn get(&self, id: IntentId) -> Result<Option<Intent>, Trouble> {
+    pub fn get(&self, id: IntentId) -> Result<Option<Intent>, HistoryError> {
         Ok(self.select("id = ?1", id.0)?.pop())
     }
 
@@ -103,7 +103,7 @@ impl Intents {
     ///
     /// # Errors
     /// The file cannot be written; the text must not be sent.
-    pub fn attempt(&mut self, id: IntentId, text: &str, events: usize, now: Timestamp) -> Result<bool, Trouble> {
+    pub fn attempt(&mut self, id: IntentId, text: &str, events: usize, now: Timestamp) -> Result<bool, HistoryError> {
         let sql = "UPDATE outbox SET state = 'attempted', text = ?1, attempted_at = ?2
                    WHERE id = ?3 AND state = 'pending'
                      AND (SELECT count(*) FROM outbox_events WHERE intent = ?3) = ?4";
@@ -112,7 +112,7 @@ impl Intents {
     }
 
     /// Puts an attempt back that demonstrably sent nothing (the target refused before the first byte).
-    pub fn retract(&mut self, id: IntentId) -> Result<bool, Trouble> {
+    pub fn retract(&mut self, id: IntentId) -> Result<bool, HistoryError> {
         let sql = "UPDATE outbox SET state = 'pending', text = iif(recipient IS NULL, NULL, text), attempted_at = NULL
                    WHERE id = ?1 AND state = 'attempted'";
         self.change(sql, params![id.0])
@@ -126,7 +126,7 @@ impl Intents {
         state: IntentState,
         detail: Option<&str>,
         now: Timestamp,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, HistoryError> {
         self.end(
             id,
             state,
@@ -138,20 +138,20 @@ impl Intents {
 
     /// The outcome that was written down since a time for an input under a sender's name. Earlier ones are of earlier
     /// attempts, and say nothing of one whose own input could not be written down.
-    pub fn outcome_by(&self, sender: &str, since: Timestamp) -> Result<Option<String>, Trouble> {
+    pub fn outcome_by(&self, sender: &str, since: Timestamp) -> Result<Option<String>, HistoryError> {
         let sql = "SELECT outcome FROM inputs WHERE sender = ?1 AND ended_at >= ?2 ORDER BY record DESC LIMIT 1";
         let mut statement = self.connection.prepare_cached(sql)?;
         Ok(statement.query_row(params![sender, since], |row| row.get(0)).optional()?.flatten())
     }
 
     /// Lets a pending intent wait until `expires`, if it would not anyway.
-    pub fn prolong(&mut self, id: IntentId, expires: Timestamp) -> Result<bool, Trouble> {
+    pub fn prolong(&mut self, id: IntentId, expires: Timestamp) -> Result<bool, HistoryError> {
         let sql = "UPDATE outbox SET expires = ?1 WHERE id = ?2 AND state = 'pending' AND expires < ?1";
         self.change(sql, params![expires, id.0])
     }
 
     /// Ends an intent whose time ran out; returns whether this process did.
-    pub fn expire(&mut self, id: IntentId, now: Timestamp) -> Result<bool, Trouble> {
+    pub fn expire(&mut self, id: IntentId, now: Timestamp) -> Result<bool, HistoryError> {
         self.end(id, IntentState::Expired, Some("it could not be sent in time"), now, "state = 'pending'")
     }
 
@@ -165,8 +165,9 @@ impl Intents {
         (to, name): (&TerminalKey, &str),
         (text, by): (&str, Option<&str>),
         now: Timestamp,
-    ) -> Result<IntentId, Trouble> {
-        let recipient = serde_json::to_string(&Columns::of(to)).map_err(|error| Trouble::Other(error.to_string()))?;
+    ) -> Result<IntentId, HistoryError> {
+        let recipient =
+            serde_json::to_string(&Columns::of(to)).map_err(|error| HistoryError::Other(error.to_string()))?;
         let transaction = self.connection.transaction()?;
         let sql = "INSERT INTO outbox (target, recipient, producer, text, created, state)
                    VALUES (?1, ?2, 'queue', ?3, ?4, 'pending')";
@@ -182,7 +183,7 @@ impl Intents {
     ///
     /// # Errors
     /// The file cannot be written; they wait on.
-    pub fn take_back(&mut self, to: &TerminalKey, now: Timestamp) -> Result<Vec<String>, Trouble> {
+    pub fn take_back(&mut self, to: &TerminalKey, now: Timestamp) -> Result<Vec<String>, HistoryError> {
         let waiting = self.select("recipient NOT NULL AND state = 'pending' AND id > ?1", 0)?;
         let transaction = self.connection.transaction()?;
         let mut texts = Vec::new();
@@ -200,12 +201,12 @@ impl Intents {
     }
 
     /// Intents that wait, are being sent, or need a decision of the operator; oldest first.
-    pub fn open_matters(&self) -> Result<Vec<Intent>, Trouble> {
+    pub fn open_matters(&self) -> Result<Vec<Intent>, HistoryError> {
         self.select(OPEN, 0)
     }
 
     /// Dismisses an intent; a pending one will not be sent.
-    pub fn dismiss(&mut self, id: IntentId, now: Timestamp) -> Result<Decided, Trouble> {
+    pub fn dismiss(&mut self, id: IntentId, now: Timestamp) -> Result<Decided, HistoryError> {
         let Some(intent) = self.get(id)? else { return Ok(Decided::Missing) };
         let state = match intent.state {
             IntentState::Pending => IntentState::Cancelled,
@@ -224,7 +225,7 @@ impl Intents {
     ///
     /// # Errors
     /// The file cannot be written; nothing was decided.
-    pub fn resend(&mut self, id: IntentId, now: Timestamp) -> Result<Decided, Trouble> {
+    pub fn resend(&mut self, id: IntentId, now: Timestamp) -> Result<Decided, HistoryError> {
         let Some(intent) = self.get(id)? else { return Ok(Decided::Missing) };
         if !matches!(intent.state, IntentState::Unknown | IntentState::Expired) {
             return Ok(Decided::NotOpen(intent.state));
@@ -260,7 +261,7 @@ impl Intents {
         detail: Option<&str>,
         now: Timestamp,
         condition: &str,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, HistoryError> {
         let Some(intent) = self.get(id)? else { return Ok(false) };
         let transaction = self.connection.transaction()?;
         let sql = format!(
@@ -275,11 +276,11 @@ impl Intents {
         Ok(true)
     }
 
-    fn change(&self, sql: &str, values: &[&dyn ToSql]) -> Result<bool, Trouble> {
+    fn change(&self, sql: &str, values: &[&dyn ToSql]) -> Result<bool, HistoryError> {
         Ok(self.connection.prepare_cached(sql)?.execute(values)? > 0)
     }
 
-    fn select(&self, condition: &str, number: impl ToSql) -> Result<Vec<Intent>, Trouble> {
+    fn select(&self, condition: &str, number: impl ToSql) -> Result<Vec<Intent>, HistoryError> {
         select(&self.connection, condition, number)
     }
 }
@@ -291,7 +292,7 @@ fn keep_record(
     intent: &Intent,
     (state, detail): (IntentState, Option<&str>),
     now: Timestamp,
-) -> Result<(), Trouble> {
+) -> Result<(), HistoryError> {
     if let Some(recipient) = &intent.recipient {
         // What else becomes of a prompt stands with the input that it is.
         if state == IntentState::Cancelled {
@@ -328,7 +329,7 @@ fn keep_action(
     (to, name): (&TerminalKey, &str),
     action: &OperatorAction,
     now: Timestamp,
-) -> Result<(), Trouble> {
+) -> Result<(), HistoryError> {
     let (packed, terminal) = (codec.pack(action)?, terminal_row(connection, to)?);
     let sql = "INSERT INTO records (at, kind, terminal, name, document) VALUES (?1, ?2, ?3, ?4, ?5)";
     connection.execute(sql, params![now, Kind::Action.word(), terminal, name, packed])?;
@@ -336,7 +337,11 @@ fn keep_action(
 }
 
 /// The intents for which a condition over one number holds, oldest first.
-pub(super) fn select(connection: &Connection, condition: &str, number: impl ToSql) -> Result<Vec<Intent>, Trouble> {
+pub(super) fn select(
+    connection: &Connection,
+    condition: &str,
+    number: impl ToSql,
+) -> Result<Vec<Intent>, HistoryError> {
     let sql = format!(
         "SELECT id, target, created, expires, state, attempted_at, text, detail, recipient
          FROM outbox WHERE {condition} ORDER BY id"
@@ -345,7 +350,7 @@ pub(super) fn select(connection: &Connection, condition: &str, number: impl ToSq
     let events = "SELECT body FROM outbox_events WHERE intent = ?1 ORDER BY rowid";
     for intent in &mut intents {
         for body in rows(connection, events, [intent.id.0], |row| row.get::<_, String>(0))? {
-            intent.events.push(serde_json::from_str(&body).map_err(|_| Trouble::Damaged)?);
+            intent.events.push(serde_json::from_str(&body).map_err(|_| HistoryError::Damaged)?);
         }
     }
     Ok(intents)

@@ -6,12 +6,12 @@ use rusqlite::{Connection, params};
 
 use super::file::{self, HistoryOptions};
 use super::identity::terminal_row_for;
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::state::{KeptNote, Note};
 use crate::time::Timestamp;
 
 /// Keeps a note of a terminal, which is called `name` now, in a history file, in place of the one before.
-pub fn keep_note(path: &Path, kept: &KeptNote, name: &str, now: Timestamp) -> Result<(), Trouble> {
+pub fn keep_note(path: &Path, kept: &KeptNote, name: &str, now: Timestamp) -> Result<(), HistoryError> {
     let mut connection = file::open(path, &HistoryOptions::default(), now)?.connection;
     let transaction = connection.transaction()?;
     let row = terminal_row_for(&transaction, &kept.key, Some(name))?;
@@ -24,8 +24,8 @@ pub fn keep_note(path: &Path, kept: &KeptNote, name: &str, now: Timestamp) -> Re
 }
 
 /// Takes the note of a terminal away, whose pane is gone.
-pub(super) fn forget(connection: &Connection, terminal: i64, at: Timestamp) -> Result<(), Trouble> {
-    // The row gets a new number, by which everybody who shows notes finds it.
+pub(super) fn forget(connection: &Connection, terminal: i64, at: Timestamp) -> Result<(), HistoryError> {
+    // A new number of the row tells everybody who shows notes.
     let sql = "INSERT OR REPLACE INTO notes (terminal, instance, at)
                SELECT terminal, instance, ?2 FROM notes
                WHERE terminal = ?1 AND coalesce(name, label) IS NOT NULL";

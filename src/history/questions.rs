@@ -19,7 +19,7 @@ use crate::record::question::{
     Answer, DayQuestion, HistoryAnswer, HistoryQuestion, QuestionKind, SessionFile, StoredScreen,
 };
 use crate::record::totals::{DayTotals, hours_of};
-use crate::record::{Body, Kind, PublicState, RecordId, Trouble};
+use crate::record::{Body, HistoryError, Kind, PublicState, RecordId};
 use crate::screen::PaneFacts;
 use crate::time::{Span, Timestamp};
 
@@ -27,8 +27,6 @@ use crate::time::{Span, Timestamp};
 const PAGE: u32 = 200;
 /// Screens that a transcript is put together from at most.
 const SCREENS: u32 = 200;
-/// How long after its end a success is withdrawn at the latest, with much to spare.
-const WITHDRAWN: Span = Span::from_secs(3600);
 
 /// Where questions go. The thread that answers them ends when this is dropped.
 #[derive(Clone, Debug)]
@@ -88,18 +86,18 @@ impl QuestionThread {
     }
 
     /// Reads from the file as it is then the next time, where it could not be read.
-    fn heeded<T>(&mut self, answer: Result<T, Trouble>) -> Result<T, Trouble> {
+    fn heeded<T>(&mut self, answer: Result<T, HistoryError>) -> Result<T, HistoryError> {
         answer.inspect_err(|trouble| {
             tracing::debug!(%trouble, "a question about the history has no answer");
             self.file.iter_mut().for_each(FollowedFile::close);
         })
     }
 
-    fn day(&mut self, question: &DayQuestion) -> Result<Vec<DayTotals>, Trouble> {
+    fn day(&mut self, question: &DayQuestion) -> Result<Vec<DayTotals>, HistoryError> {
         let DayQuestion { date, zone, now, by, servers } = question;
         let (hours, end) = hours_of(*date, zone);
         // A success of the last minutes may have been withdrawn after midnight.
-        let until = (end + WITHDRAWN).min(*now);
+        let until = (end + Span::HOUR).min(*now);
         let period = Period { since: hours.first().copied(), until, zone: zone.clone() };
         let servers: Vec<_> = servers.iter().map(stored_server).collect();
         let reader = self.reader()?;
@@ -110,7 +108,7 @@ impl QuestionThread {
         Ok(days)
     }
 
-    fn answer(&mut self, key: &TerminalKey, ask: QuestionKind) -> Result<HistoryAnswer, Trouble> {
+    fn answer(&mut self, key: &TerminalKey, ask: QuestionKind) -> Result<HistoryAnswer, HistoryError> {
         match ask {
             QuestionKind::Page { before } => self.page(key, before),
             QuestionKind::Again => {
@@ -128,7 +126,7 @@ impl QuestionThread {
         }
     }
 
-    fn page(&mut self, key: &TerminalKey, before: Option<RecordId>) -> Result<HistoryAnswer, Trouble> {
+    fn page(&mut self, key: &TerminalKey, before: Option<RecordId>) -> Result<HistoryAnswer, HistoryError> {
         let filter =
             RecordFilter { terminals: Some(vec![key.clone()]), before, limit: Some(PAGE), ..RecordFilter::default() };
         let records = self.reader()?.records(&filter)?;
@@ -149,7 +147,7 @@ impl QuestionThread {
         key: &TerminalKey,
         until: Timestamp,
         last: Option<StoredScreen>,
-    ) -> Result<HistoryAnswer, Trouble> {
+    ) -> Result<HistoryAnswer, HistoryError> {
         let mut transcript = Transcript::default();
         match self.stored_dialogs(key, until, &mut transcript) {
             // What is on the screen is known without a history.
@@ -163,10 +161,10 @@ impl QuestionThread {
     }
 
     /// Adds the dialogs of the stored screens up to a time.
-    fn stored_dialogs(&mut self, key: &TerminalKey, until: Timestamp, to: &mut Transcript) -> Result<(), Trouble> {
+    fn stored_dialogs(&mut self, key: &TerminalKey, until: Timestamp, to: &mut Transcript) -> Result<(), HistoryError> {
         let filter = RecordFilter {
             terminals: Some(vec![key.clone()]),
-            until: Some(until + Span::from_millis(1)),
+            until: Some(until.next()),
             kinds: vec![Kind::Transition],
             limit: Some(SCREENS),
             ..RecordFilter::default()
@@ -196,11 +194,11 @@ impl QuestionThread {
         }
     }
 
-    fn reader(&mut self) -> Result<&mut Reader, Trouble> {
+    fn reader(&mut self) -> Result<&mut Reader, HistoryError> {
         self.file()?.reader()
     }
 
-    fn file(&mut self) -> Result<&mut FollowedFile, Trouble> {
-        self.file.as_mut().ok_or(Trouble::Off)
+    fn file(&mut self) -> Result<&mut FollowedFile, HistoryError> {
+        self.file.as_mut().ok_or(HistoryError::Off)
     }
 }

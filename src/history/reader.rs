@@ -16,8 +16,8 @@ use super::usage::{self, SessionUsage};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::record::timeline::{Point, TimelineData};
 use crate::record::{
-    Body, Kind, OperatorAction, RecordId, ScreenId, Sent, Stored, StoredInput, StoredTransition, TaskRecord,
-    TransitionDocument, Trouble, read_summary,
+    Body, HistoryError, Kind, OperatorAction, RecordId, ScreenId, Sent, Stored, StoredInput, StoredTransition,
+    TaskRecord, TransitionDocument, read_summary,
 };
 use crate::screen::Screen;
 use crate::state::{KeptNote, LEFT, LEFT_UNWATCHED, Note, Summary, Transition};
@@ -42,7 +42,7 @@ pub struct RecordFilter {
 
 impl RecordFilter {
     /// The clauses after [`SELECT`] for the records, oldest first.
-    fn conditions(&self, connection: &Connection) -> Result<String, Trouble> {
+    fn conditions(&self, connection: &Connection) -> Result<String, HistoryError> {
         let mut wheres = vec!["TRUE".to_owned()];
         if let Some(terminals) = &self.terminals {
             let rows = terminals.iter().map(|key| terminal_row(connection, key));
@@ -105,13 +105,13 @@ impl Reader {
     ///
     /// # Errors
     /// There is none, it cannot be read, or a newer fleetwatch wrote it.
-    pub fn open(path: &Path) -> Result<Self, Trouble> {
+    pub fn open(path: &Path) -> Result<Self, HistoryError> {
         let connection = file::open_to_read(path)?;
         Ok(Self { connection, codec: Codec::new()? })
     }
 
     /// Every terminal, by its latest record, newest first.
-    pub fn terminals(&self) -> Result<Vec<StoredTerminal>, Trouble> {
+    pub fn terminals(&self) -> Result<Vec<StoredTerminal>, HistoryError> {
         let sql = "SELECT n.host, n.socket, n.pane, n.pid, n.name,
                           (SELECT max(at) FROM records WHERE terminal = n.id) AS last
                    FROM terminals n ORDER BY last DESC NULLS LAST, n.id DESC";
@@ -121,25 +121,25 @@ impl Reader {
     }
 
     /// The terminals of which some record bears a name, whatever they are called by now.
-    pub fn named(&self, name: &str) -> Result<Vec<TerminalKey>, Trouble> {
+    pub fn named(&self, name: &str) -> Result<Vec<TerminalKey>, HistoryError> {
         let sql = "SELECT host, socket, pane, pid FROM terminals n
                    WHERE EXISTS (SELECT 1 FROM records WHERE terminal = n.id AND name = ?1)";
         rows(&self.connection, sql, [name], |row| Ok(Columns::read(row, 0)?.key()))
     }
 
     /// Turns off most caching, for a reader of new records, which needs no page twice.
-    pub(super) fn keep_little(&self) -> Result<(), Trouble> {
+    pub(super) fn keep_little(&self) -> Result<(), HistoryError> {
         Ok(self.connection.pragma_update(None, "cache_size", -256)?)
     }
 
     /// How many records there are, and how many bytes are in use for them.
-    pub fn extent(&self) -> Result<(u64, u64), Trouble> {
+    pub fn extent(&self) -> Result<(u64, u64), HistoryError> {
         let count: i64 = self.connection.query_row("SELECT count(*) FROM records", [], |row| row.get(0))?;
         Ok((count.unsigned_abs(), file::used(&self.connection)?))
     }
 
     /// The number of the last transition or event of each terminal of a server that has not left it, as far as is known.
-    pub(super) fn left_behind(&self, server: &ServerId) -> Result<Vec<RecordId>, Trouble> {
+    pub(super) fn left_behind(&self, server: &ServerId) -> Result<Vec<RecordId>, HistoryError> {
         let (host, socket) = stored_server(server);
         let sql = "SELECT r.id FROM records r LEFT JOIN transitions t ON t.record = r.id
                    WHERE r.id IN (
@@ -151,24 +151,24 @@ impl Reader {
     }
 
     /// Passes the records of a filter, oldest first, to `take` until it returns `false`.
-    pub fn each(&mut self, filter: &RecordFilter, take: impl FnMut(Stored) -> bool) -> Result<(), Trouble> {
+    pub fn each(&mut self, filter: &RecordFilter, take: impl FnMut(Stored) -> bool) -> Result<(), HistoryError> {
         let tail = filter.conditions(&self.connection)?;
         each(&self.connection, &mut self.codec, &tail, [], take)
     }
 
     /// The records of a filter, oldest first.
-    pub fn records(&mut self, filter: &RecordFilter) -> Result<Vec<Stored>, Trouble> {
+    pub fn records(&mut self, filter: &RecordFilter) -> Result<Vec<Stored>, HistoryError> {
         let tail = filter.conditions(&self.connection)?;
         self.select(&tail, [])
     }
 
     /// The records that a condition and an order lead to.
-    pub(super) fn select(&mut self, tail: &str, values: impl Params) -> Result<Vec<Stored>, Trouble> {
+    pub(super) fn select(&mut self, tail: &str, values: impl Params) -> Result<Vec<Stored>, HistoryError> {
         select(&self.connection, &mut self.codec, tail, values)
     }
 
-    /// What the operator did with a terminal, and what was sent to it, since a time. SQLite plans this once for all terminals.
-    pub(super) fn done_since(&mut self, key: &TerminalKey, since: Timestamp) -> Result<Vec<Stored>, Trouble> {
+    /// The operator's acts and inputs at a terminal since a time. SQLite plans this once for all terminals.
+    pub(super) fn done_since(&mut self, key: &TerminalKey, since: Timestamp) -> Result<Vec<Stored>, HistoryError> {
         let Some(terminal) = terminal_row(&self.connection, key)? else { return Ok(Vec::new()) };
         let tail = "WHERE r.terminal = ?1 AND r.at >= ?2 AND r.kind IN ('action', 'input') ORDER BY r.at, r.id";
         self.select(tail, params![terminal, since])
@@ -179,7 +179,7 @@ impl Reader {
         &mut self,
         keys: Vec<TerminalKey>,
         since: Timestamp,
-    ) -> Result<Vec<(TerminalKey, String)>, Trouble> {
+    ) -> Result<Vec<(TerminalKey, String)>, HistoryError> {
         let (terminals, kinds) = (Some(keys), vec![Kind::Action]);
         let records =
             self.records(&RecordFilter { terminals, since: Some(since), kinds, ..RecordFilter::default() })?;
@@ -191,18 +191,18 @@ impl Reader {
     }
 
     /// The last `count` transitions of a terminal, oldest first.
-    pub fn transitions(&mut self, key: &TerminalKey, count: u32) -> Result<Vec<Stored>, Trouble> {
+    pub fn transitions(&mut self, key: &TerminalKey, count: u32) -> Result<Vec<Stored>, HistoryError> {
         let (terminals, kinds) = (Some(vec![key.clone()]), vec![Kind::Transition]);
         self.records(&RecordFilter { terminals, kinds, limit: Some(count), ..RecordFilter::default() })
     }
 
     /// A stored screen; `None` if it is no longer kept.
-    pub fn screen(&mut self, id: ScreenId) -> Result<Option<Screen>, Trouble> {
+    pub fn screen(&mut self, id: ScreenId) -> Result<Option<Screen>, HistoryError> {
         self.packed_screen(id)?.map(|body| self.codec.unpack_screen(&body)).transpose()
     }
 
     /// The same screen, still packed.
-    pub(super) fn packed_screen(&self, id: ScreenId) -> Result<Option<Vec<u8>>, Trouble> {
+    pub(super) fn packed_screen(&self, id: ScreenId) -> Result<Option<Vec<u8>>, HistoryError> {
         let sql = "SELECT body FROM screens WHERE id = ?1";
         Ok(self.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0)).optional()?)
     }
@@ -214,7 +214,7 @@ impl Reader {
         key: &TerminalKey,
         from: Timestamp,
         to: Timestamp,
-    ) -> Result<Vec<(Timestamp, Timestamp)>, Trouble> {
+    ) -> Result<Vec<(Timestamp, Timestamp)>, HistoryError> {
         let Some(terminal) = terminal_row(&self.connection, key)? else { return Ok(Vec::new()) };
         watched(&self.connection, terminal, from, to)
     }
@@ -226,14 +226,14 @@ impl Reader {
         key: &TerminalKey,
         since: Option<Timestamp>,
         until: Timestamp,
-    ) -> Result<TimelineData, Trouble> {
+    ) -> Result<TimelineData, HistoryError> {
         let Some(terminal) = terminal_row(&self.connection, key)? else { return Ok(TimelineData::default()) };
         let watched = self.watched(key, since.unwrap_or(LONG_AGO), until)?;
         Ok(TimelineData { points: points(&self.connection, &mut self.codec, terminal, since, until)?, watched })
     }
 
     /// Notes made or removed after a number, each with its own number; oldest first.
-    pub(super) fn notes_after(&self, number: i64) -> Result<Vec<(i64, KeptNote)>, Trouble> {
+    pub(super) fn notes_after(&self, number: i64) -> Result<Vec<(i64, KeptNote)>, HistoryError> {
         let sql = "SELECT t.host, t.socket, t.pane, t.pid, n.id, n.instance, n.process, n.name, n.label
                    FROM notes n JOIN terminals t ON t.id = n.terminal WHERE n.id > ?1 ORDER BY n.id";
         rows(&self.connection, sql, [number], |row| {
@@ -244,13 +244,13 @@ impl Reader {
     }
 
     /// The notes that there are.
-    pub fn notes(&self) -> Result<Vec<KeptNote>, Trouble> {
+    pub fn notes(&self) -> Result<Vec<KeptNote>, HistoryError> {
         let notes = self.notes_after(0)?.into_iter().map(|(_, kept)| kept);
         Ok(notes.filter(|kept| !kept.note.is_empty()).collect())
     }
 
     /// The summary of every server that somebody watches now.
-    pub fn summaries(&self, now: Timestamp) -> Result<Vec<ServerSummary>, Trouble> {
+    pub fn summaries(&self, now: Timestamp) -> Result<Vec<ServerSummary>, HistoryError> {
         let sql = "SELECT server, at, body, owner FROM standings WHERE at > ?1 ORDER BY server";
         let read = |row: &rusqlite::Row<'_>| {
             let (server, at): (String, _) = (row.get(0)?, row.get(1)?);
@@ -266,7 +266,7 @@ impl Reader {
     }
 
     /// What all agents had used up to a time, hour by hour in each session of each terminal, with the terminal's row.
-    pub(super) fn usage(&self, until: Timestamp) -> Result<Vec<(i64, SessionUsage)>, Trouble> {
+    pub(super) fn usage(&self, until: Timestamp) -> Result<Vec<(i64, SessionUsage)>, HistoryError> {
         let sql = "SELECT hour, session, tool, label, tokens_in, tokens_out, cost, terminal,
                         first_in, first_out, first_cost FROM usage
                    WHERE hour * ?2 < ?1 ORDER BY terminal, session, hour";
@@ -300,7 +300,7 @@ impl Reader {
     }
 
     /// The last prompts that were sent, newest first, each text once: to one terminal, or to any.
-    pub fn prompts(&mut self, key: Option<&TerminalKey>, count: usize) -> Result<Vec<String>, Trouble> {
+    pub fn prompts(&mut self, key: Option<&TerminalKey>, count: usize) -> Result<Vec<String>, HistoryError> {
         let terminals = key.map(|key| vec![key.clone()]);
         // Some of the inputs are keys and answers, and some are the same text again.
         let limit = u32::try_from(count.saturating_mul(8)).ok();
@@ -319,13 +319,13 @@ impl Reader {
     }
 
     /// The number of the last row of a table; 0 if it is empty.
-    pub(super) fn newest(&self, table: &str) -> Result<i64, Trouble> {
+    pub(super) fn newest(&self, table: &str) -> Result<i64, HistoryError> {
         let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");
         Ok(self.connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))?)
     }
 
     /// A number that changes whenever another connection wrote to the file; asking costs next to nothing.
-    pub(super) fn data_version(&self) -> Result<i64, Trouble> {
+    pub(super) fn data_version(&self) -> Result<i64, HistoryError> {
         Ok(self.connection.pragma_query_value(None, "data_version", |row| row.get(0))?)
     }
 }
@@ -351,7 +351,7 @@ fn each(
     tail: &str,
     values: impl Params,
     mut take: impl FnMut(Stored) -> bool,
-) -> Result<(), Trouble> {
+) -> Result<(), HistoryError> {
     let mut statement = connection.prepare_cached(&format!("{SELECT} {tail}"))?;
     let mut rows = statement.query(values)?;
     while let Some(row) = rows.next()? {
@@ -368,7 +368,7 @@ pub(super) fn select(
     codec: &mut Codec,
     tail: &str,
     values: impl Params,
-) -> Result<Vec<Stored>, Trouble> {
+) -> Result<Vec<Stored>, HistoryError> {
     let mut found = Vec::new();
     each(connection, codec, tail, values, |record| {
         found.push(record);
@@ -378,13 +378,13 @@ pub(super) fn select(
 }
 
 /// A record from a row of [`SELECT`].
-fn stored(row: &Row<'_>, codec: &mut Codec) -> Result<Stored, Trouble> {
+fn stored(row: &Row<'_>, codec: &mut Codec) -> Result<Stored, HistoryError> {
     let at = row.get(1)?;
     let kind: String = row.get(2)?;
-    let document = codec.unpack_document(row.get_ref(4)?.as_blob().map_err(|_| Trouble::Damaged)?)?;
+    let document = codec.unpack_document(row.get_ref(4)?.as_blob().map_err(|_| HistoryError::Damaged)?)?;
     let body = match body(row, &kind, at, &document)? {
         Some(body) => body,
-        None => Body::Other { kind, document: serde_json::from_str(&document).map_err(|_| Trouble::Damaged)? },
+        None => Body::Other { kind, document: serde_json::from_str(&document).map_err(|_| HistoryError::Damaged)? },
     };
     let has_terminal = row.get_ref(5)? != rusqlite::types::ValueRef::Null;
     Ok(Stored {
@@ -431,7 +431,7 @@ pub(super) fn watched(
     terminal: i64,
     from: Timestamp,
     to: Timestamp,
-) -> Result<Vec<(Timestamp, Timestamp)>, Trouble> {
+) -> Result<Vec<(Timestamp, Timestamp)>, HistoryError> {
     let sql = "SELECT started, seen, iif(ended IS NULL AND seen > ?4, owner, NULL) FROM watches
                WHERE terminal = ?1 AND started < ?3 AND (seen >= ?2 OR ended IS NULL) ORDER BY started";
     let mut watched = rows(connection, sql, params![terminal, from, to, to - LEASE], |row| {
@@ -450,7 +450,7 @@ pub(super) fn points(
     terminal: i64,
     since: Option<Timestamp>,
     until: Timestamp,
-) -> Result<Vec<Point>, Trouble> {
+) -> Result<Vec<Point>, HistoryError> {
     // Of a transition the record itself, with its document, is not read: its time is in the index.
     let sql = "SELECT r.at, t.summary, t.turn_ended, iif(t.record IS NULL, r.document, NULL)
                FROM records r LEFT JOIN transitions t ON t.record = r.id
@@ -465,7 +465,7 @@ pub(super) fn points(
     let mut summaries: HashMap<String, Summary> = HashMap::new();
     while let Some(row) = rows.next()? {
         let at = row.get(0)?;
-        if let Some(document) = row.get_ref(3)?.as_blob_or_null().map_err(|_| Trouble::Damaged)? {
+        if let Some(document) = row.get_ref(3)?.as_blob_or_null().map_err(|_| HistoryError::Damaged)? {
             let document = codec.unpack_document(document)?;
             // An event that another version wrote says nothing of who had the turn.
             if let Ok(event) = serde_json::from_str::<TaskRecord>(&document) {
@@ -473,10 +473,10 @@ pub(super) fn points(
             }
             continue;
         }
-        let words = row.get_ref(1)?.as_str().map_err(|_| Trouble::Damaged)?;
+        let words = row.get_ref(1)?.as_str().map_err(|_| HistoryError::Damaged)?;
         let summary = match summaries.get(words) {
             Some(known) => known,
-            None => summaries.entry(words.to_owned()).or_insert(read_summary(words).ok_or(Trouble::Damaged)?),
+            None => summaries.entry(words.to_owned()).or_insert(read_summary(words).ok_or(HistoryError::Damaged)?),
         };
         points.push(Point::of(at, summary, row.get(2)?));
     }

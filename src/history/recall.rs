@@ -3,25 +3,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
+use super::file::PATIENCE;
 use super::reader::Reader;
 use crate::clock::now;
 use crate::fleet::{Input, PollResult, ServerReport, TaskReport, TerminalHistory};
 use crate::ids::{PaneId, ServerId, TerminalKey, WindowId};
-use crate::record::{Body, OperatorAction, PublicState, Record, Sent, Stored, StoredInput, StoredTransition, Trouble};
+use crate::record::{
+    Body, HistoryError, OperatorAction, PublicState, Record, Sent, Stored, StoredInput, StoredTransition,
+};
 use crate::screen::KeptScreen;
 use crate::task::{self, TaskFields, TaskSnapshot};
 use crate::time::{Span, Timestamp};
 use crate::tracker::HANDOVER;
-
-/// How long a first poll waits for the history; without it, everything counts as newly found.
-const LONGEST: Duration = Duration::from_secs(2);
-
-/// How long after a kill the window may still be there.
-const KILL_TAKES: Span = Span::from_secs(60);
 
 impl Record {
     /// The operator kills a task; `reason` says so to people. It is to be written before the task is killed.
@@ -48,14 +44,14 @@ pub struct Recall {
     alive: BTreeMap<WindowId, TerminalKey>,
 }
 
-/// What is known of all that have not left a server.
+/// Known terminals that have not left a server.
 #[derive(Debug, Default)]
 struct LeftBehind {
     agents: Vec<(TerminalKey, KnownAgent)>,
     tasks: Vec<task::TaskHistory>,
 }
 
-/// What is known of an agent, and the prompt that it took just now, whose turn nobody has seen begin.
+/// A known agent, and the prompt that it just took, whose turn nobody saw begin.
 #[derive(Debug)]
 struct KnownAgent {
     known: Box<TerminalHistory>,
@@ -114,7 +110,7 @@ impl Recall {
             };
             tokio::task::spawn_blocking(move || known(&path, &server, left_behind, new)).await.unwrap_or_default()
         };
-        tokio::time::timeout(LONGEST, reading).await.unwrap_or_default()
+        tokio::time::timeout(PATIENCE, reading).await.unwrap_or_default()
     }
 
     /// The inputs before a report that keep tasks killed elsewhere from counting as lost. A separate thread reads the
@@ -129,7 +125,7 @@ impl Recall {
         let mut missing = std::mem::replace(&mut self.alive, alive);
         missing.retain(|window, _| !there.contains(window));
         let (Some(path), false) = (self.path.clone(), missing.is_empty()) else { return Vec::new() };
-        let (keys, since) = (missing.values().cloned().collect(), report.at - KILL_TAKES);
+        let (keys, since) = (missing.values().cloned().collect(), report.at - Span::MINUTE);
         let kills =
             move || Reader::open(&path).and_then(|mut reader| reader.task_kills(keys, since)).unwrap_or_default();
         let killed = tokio::task::spawn_blocking(kills).await.unwrap_or_default();
@@ -141,8 +137,8 @@ impl Recall {
     }
 }
 
-/// What is known of all that have not left a server; `None` if the history cannot be read. Records are read one by one, so
-/// that never all of them are in memory.
+/// Reads the known state of every terminal still on a server; `None` if the history cannot be read. Records are read one by one,
+/// so that never all of them are in memory.
 fn left_behind(path: &Path, server: &ServerId) -> Option<LeftBehind> {
     let mut reader = Reader::open(path).ok()?;
     let mut found = LeftBehind::default();
@@ -196,7 +192,7 @@ fn known(path: &Path, server: &ServerId, left_behind: Option<LeftBehind>, there:
 }
 
 /// The knowledge of an agent from its last transition, and the prompt that was sent since.
-fn agent(reader: &mut Reader, key: &TerminalKey, last: Stored) -> Result<Option<KnownAgent>, Trouble> {
+fn agent(reader: &mut Reader, key: &TerminalKey, last: Stored) -> Result<Option<KnownAgent>, HistoryError> {
     // A task has no public state of an agent, and one that an older fleetwatch wrote may lack something.
     let Body::Transition(StoredTransition { state: Some(PublicState::Agent(state)), screen, .. }) = last.body else {
         return Ok(None);
@@ -236,13 +232,13 @@ fn prompt_taken(record: &Stored) -> Option<&str> {
     }
 }
 
-/// The same of a task that had these fields at a time.
+/// Recalls a task that had these fields at a time.
 fn task(
     reader: &mut Reader,
     key: TerminalKey,
     fields: &TaskFields,
     at: Timestamp,
-) -> Result<task::TaskHistory, Trouble> {
+) -> Result<task::TaskHistory, HistoryError> {
     let killed = reader.task_kills(vec![key.clone()], at)?.pop().map(|(_, reason)| reason);
     Ok(task::TaskHistory { key, fields: fields.clone(), killed })
 }

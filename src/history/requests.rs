@@ -6,14 +6,12 @@ use rusqlite::{Connection, params};
 
 use super::file::{self, HistoryOptions};
 use super::identity::Owner;
-use crate::record::Trouble;
+use crate::operation::LONGEST_ACT;
+use crate::record::HistoryError;
 use crate::time::{Span, Timestamp};
 
-/// How long a key is remembered, and how many of each token are.
-const KEPT: Span = Span::from_secs(24 * 3600);
+/// Keys of each token that are remembered, for a day.
 const MOST: i64 = 2000;
-/// How long an act may take; after that, its process can no longer report it.
-const LONGEST: Span = Span::from_secs(180);
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +46,7 @@ pub struct HttpRequests {
 
 impl HttpRequests {
     /// Opens them in a history file, for a process.
-    pub fn open(path: &Path, owner: Owner, now: Timestamp) -> Result<Self, Trouble> {
+    pub fn open(path: &Path, owner: Owner, now: Timestamp) -> Result<Self, HistoryError> {
         let options = HistoryOptions { is_durable: true, ..HistoryOptions::default() };
         Ok(Self { connection: file::open(path, &options, now)?.connection, owner })
     }
@@ -57,10 +55,10 @@ impl HttpRequests {
     ///
     /// # Errors
     /// The file cannot be written; nothing may be done.
-    pub fn begin(&mut self, request: &HttpRequest, now: Timestamp) -> Result<RequestProgress, Trouble> {
+    pub fn begin(&mut self, request: &HttpRequest, now: Timestamp) -> Result<RequestProgress, HistoryError> {
         let HttpRequest { token, key, digest } = request;
         let transaction = self.connection.transaction()?;
-        transaction.execute("DELETE FROM requests WHERE at < ?1", params![now - KEPT])?;
+        transaction.execute("DELETE FROM requests WHERE at < ?1", params![now - Span::DAY])?;
         // Nobody's acts push out the keys of another token.
         let sql = "DELETE FROM requests WHERE token = ?1 AND id <= \
                    (SELECT id FROM requests WHERE token = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)";
@@ -77,7 +75,7 @@ impl HttpRequests {
                 Ok(match row.get::<_, Option<u16>>(3)? {
                     _ if row.get::<_, String>(0)? != *digest => RequestProgress::Other,
                     Some(status) => RequestProgress::Answered { status, body: row.get(4)? },
-                    None if Owner::has_ended(&owner) || now.since(at) > LONGEST => RequestProgress::Lost,
+                    None if Owner::has_ended(&owner) || now.since(at) > LONGEST_ACT => RequestProgress::Lost,
                     None => RequestProgress::UnderWay,
                 })
             })?
@@ -87,14 +85,14 @@ impl HttpRequests {
     }
 
     /// Forgets a request that did nothing, so that it may be repeated.
-    pub fn forget(&mut self, request: &HttpRequest) -> Result<(), Trouble> {
+    pub fn forget(&mut self, request: &HttpRequest) -> Result<(), HistoryError> {
         let sql = "DELETE FROM requests WHERE token = ?1 AND key = ?2 AND status IS NULL";
         self.connection.execute(sql, params![request.token, request.key])?;
         Ok(())
     }
 
     /// Keeps the answer.
-    pub fn answered(&mut self, request: &HttpRequest, status: u16, body: &str) -> Result<(), Trouble> {
+    pub fn answered(&mut self, request: &HttpRequest, status: u16, body: &str) -> Result<(), HistoryError> {
         let sql = "UPDATE requests SET status = ?1, body = ?2 WHERE token = ?3 AND key = ?4 AND digest = ?5";
         self.connection.execute(sql, params![status, body, request.token, request.key, request.digest])?;
         Ok(())

@@ -12,16 +12,15 @@ use super::identity::{LEASE, Owner, terminal_row, terminal_row_for};
 use super::summary::ServerSummary;
 use super::{notes, usage};
 use crate::fleet::{ServerId, TerminalKey};
+use crate::follow_up::NEWS;
 use crate::hash::Fnv;
 use crate::operation::{Operation, Outcome};
 use crate::private::{HeldLock, inode};
-use crate::record::{Kind, PublicState, Record, Sent, TaskRecord, TransitionRecord, Trouble, write_summary};
+use crate::record::{HistoryError, Kind, PublicState, Record, Sent, TaskRecord, TransitionRecord, write_summary};
 use crate::screen::{KeptScreen, Screen};
 use crate::state::{Availability, LEFT, LEFT_UNWATCHED};
 use crate::time::{Span, Timestamp};
 
-/// How long records that the leader should write are kept: longer than it takes to notice that the leader has ended.
-const KEPT: Span = Span::from_secs(60);
 /// How far apart two processes may see the same change.
 const SAME_CHANGE: Span = Span::from_secs(3);
 
@@ -109,7 +108,7 @@ impl Store {
         options: &HistoryOptions,
         now: Timestamp,
         after_damage: bool,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, HistoryError> {
         let opened = file::open_checked(path, options, now, after_damage)?;
         // Every statement of the writer stays prepared; there are about thirty.
         opened.connection.set_prepared_statement_cache_capacity(64);
@@ -149,7 +148,7 @@ impl Store {
     ///
     /// # Errors
     /// Nothing was written.
-    pub(super) fn write(&mut self, messages: &[WriterMessage], now: Timestamp) -> Result<(), Trouble> {
+    pub(super) fn write(&mut self, messages: &[WriterMessage], now: Timestamp) -> Result<(), HistoryError> {
         self.transact(now, |batch| messages.iter().try_for_each(|message| batch.message(message)))
     }
 
@@ -158,8 +157,8 @@ impl Store {
     ///
     /// # Errors
     /// Nothing was written.
-    pub(super) fn beat(&mut self, now: Timestamp, stopped: Option<Timestamp>) -> Result<(), Trouble> {
-        self.watching.backlog.retain(|record| now.since(record.at()) < KEPT);
+    pub(super) fn beat(&mut self, now: Timestamp, stopped: Option<Timestamp>) -> Result<(), HistoryError> {
+        self.watching.backlog.retain(|record| now.since(record.at()) < NEWS);
         if !self.watching.terminals.is_empty() {
             let stopped = stopped.or_else(|| (now.since(self.last_beat) > LEASE).then_some(self.last_beat));
             self.transact(now, |batch| batch.beat(stopped))?;
@@ -172,7 +171,7 @@ impl Store {
     ///
     /// # Errors
     /// Nothing was written; the watches run out by themselves.
-    pub(super) fn leave(&mut self, now: Timestamp) -> Result<(), Trouble> {
+    pub(super) fn leave(&mut self, now: Timestamp) -> Result<(), HistoryError> {
         let sql = "UPDATE watches SET seen = ?1, ended = ?1 WHERE owner = ?2 AND ended IS NULL";
         self.opened.connection.execute(sql, params![now, self.owner.as_str()])?;
         ServerSummary::leave(&self.opened.connection, &self.owner, now)?;
@@ -190,8 +189,8 @@ impl Store {
     fn transact(
         &mut self,
         now: Timestamp,
-        work: impl FnOnce(&mut StoreBatch<'_>) -> Result<(), Trouble>,
-    ) -> Result<(), Trouble> {
+        work: impl FnOnce(&mut StoreBatch<'_>) -> Result<(), HistoryError>,
+    ) -> Result<(), HistoryError> {
         let transaction = self.opened.connection.transaction()?;
         // What a failed transaction changed of what is watched must not stay.
         let watching = self.watching.clone();
@@ -215,7 +214,7 @@ fn sameness(happened: &impl serde::Serialize) -> i64 {
     hash.get().cast_signed()
 }
 
-/// One transaction in the making. When a part of it fails, all of it is to be given up.
+/// An open transaction. When a part of it fails, all of it is given up.
 struct StoreBatch<'a> {
     transaction: Transaction<'a>,
     codec: &'a mut Codec,
@@ -225,7 +224,7 @@ struct StoreBatch<'a> {
 }
 
 impl StoreBatch<'_> {
-    fn message(&mut self, message: &WriterMessage) -> Result<(), Trouble> {
+    fn message(&mut self, message: &WriterMessage) -> Result<(), HistoryError> {
         match message {
             WriterMessage::Record(record) => return self.record(record),
             WriterMessage::InputBegun { uid, operation } => return self.input_begun(uid, operation),
@@ -241,7 +240,7 @@ impl StoreBatch<'_> {
     }
 
     /// Writes a record, if this process leads the server that it is about, or keeps it.
-    fn record(&mut self, record: &Arc<Record>) -> Result<(), Trouble> {
+    fn record(&mut self, record: &Arc<Record>) -> Result<(), HistoryError> {
         let Some(key) = record.watched() else { return self.write(record) };
         let since = record.at();
         if self.watching.terminals.get(key).is_some_and(|watched| watched.row.is_none()) && self.has_left(key)? {
@@ -260,7 +259,7 @@ impl StoreBatch<'_> {
     }
 
     /// Starts to write a server's records, first those that the previous leader has not written; or stops.
-    fn lead(&mut self, server: &ServerId, held: Option<&HeldLock>) -> Result<(), Trouble> {
+    fn lead(&mut self, server: &ServerId, held: Option<&HeldLock>) -> Result<(), HistoryError> {
         let word = server.word();
         let terminals = self.watching.terminals.iter_mut().filter(|(key, _)| key.server.word() == word);
         let rows: Vec<i64> = terminals.filter_map(|(_, watched)| watched.row.take()).collect();
@@ -288,7 +287,7 @@ impl StoreBatch<'_> {
         self.open_watches(|key| key.server.word() == word)
     }
 
-    fn write(&mut self, record: &Record) -> Result<(), Trouble> {
+    fn write(&mut self, record: &Record) -> Result<(), HistoryError> {
         match record {
             Record::Introduced { key, name, .. } => self.terminal(key, Some(name)).map(drop)?,
             Record::Transition(record) => self.transition(record)?,
@@ -311,7 +310,7 @@ impl StoreBatch<'_> {
         Ok(())
     }
 
-    fn transition(&mut self, record: &TransitionRecord) -> Result<(), Trouble> {
+    fn transition(&mut self, record: &TransitionRecord) -> Result<(), HistoryError> {
         let TransitionRecord { key, name, transition, state, screen, .. } = record;
         let is_same = Some(sameness(&transition.changed));
         let Some(id) = self.insert(transition.at, (Kind::Transition, is_same), Some(key), name, &record.document())?
@@ -331,7 +330,7 @@ impl StoreBatch<'_> {
         Ok(())
     }
 
-    fn input_begun(&mut self, uid: &str, Operation { at, producer, to, act }: &Operation) -> Result<(), Trouble> {
+    fn input_begun(&mut self, uid: &str, Operation { at, producer, to, act }: &Operation) -> Result<(), HistoryError> {
         let sent = Sent::from(act);
         let Some(id) = self.insert(*at, (Kind::Input, None), Some(&to.key), &to.name, &sent)? else { return Ok(()) };
         let sql = "INSERT INTO inputs (record, uid, owner, sender, what) VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -349,7 +348,7 @@ impl StoreBatch<'_> {
         key: Option<&TerminalKey>,
         name: &str,
         document: &impl serde::Serialize,
-    ) -> Result<Option<i64>, Trouble> {
+    ) -> Result<Option<i64>, HistoryError> {
         let terminal = key.map(|key| self.terminal(key, Some(name))).transpose()?;
         let packed = self.codec.pack(document)?;
         let sql = "INSERT INTO records (at, kind, terminal, name, document, sameness) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -359,7 +358,7 @@ impl StoreBatch<'_> {
     }
 
     /// The row of a screen; one that is stored already is used again.
-    fn screen(&mut self, screen: &Screen) -> Result<i64, Trouble> {
+    fn screen(&mut self, screen: &Screen) -> Result<i64, HistoryError> {
         let encoded = encoding::encode_screen(screen)?;
         let (hash, packed) = (encoding::hash(&encoded), self.codec.pack_screen(&encoded));
         let sql = "SELECT id FROM screens WHERE hash = ?1 AND body = ?2";
@@ -371,13 +370,13 @@ impl StoreBatch<'_> {
     }
 
     /// The row of a terminal, which has a name from now on, or keeps the one that it has.
-    fn terminal(&self, key: &TerminalKey, name: Option<&str>) -> Result<i64, Trouble> {
+    fn terminal(&self, key: &TerminalKey, name: Option<&str>) -> Result<i64, HistoryError> {
         terminal_row_for(&self.transaction, key, name)
     }
 
     /// Opens a watch of a terminal in place of the one that another process has left open; watching has no gap where this
     /// one has watched all along.
-    fn open_watch(&mut self, key: &TerminalKey, name: Option<&str>) -> Result<(), Trouble> {
+    fn open_watch(&mut self, key: &TerminalKey, name: Option<&str>) -> Result<(), HistoryError> {
         let Some(&WatchedTerminal { since, row: None }) = self.watching.terminals.get(key) else { return Ok(()) };
         let terminal = self.terminal(key, name)?;
         self.sql("UPDATE watches SET ended = seen WHERE terminal = ?1 AND ended IS NULL")?.execute([terminal])?;
@@ -392,13 +391,13 @@ impl StoreBatch<'_> {
     }
 
     /// Opens the watches of some of the terminals that this process watches.
-    fn open_watches(&mut self, which: impl Fn(&TerminalKey) -> bool) -> Result<(), Trouble> {
+    fn open_watches(&mut self, which: impl Fn(&TerminalKey) -> bool) -> Result<(), HistoryError> {
         let keys: Vec<TerminalKey> = self.watching.terminals.keys().filter(|key| which(key)).cloned().collect();
         keys.iter().try_for_each(|key| self.open_watch(key, None))
     }
 
     /// Prolongs the watches of this process; after a stop, it begins new ones.
-    fn beat(&mut self, stopped: Option<Timestamp>) -> Result<(), Trouble> {
+    fn beat(&mut self, stopped: Option<Timestamp>) -> Result<(), HistoryError> {
         let owner = self.owner.as_str();
         if let Some(at) = stopped {
             // The machine was asleep or this process stopped: nobody watched in the meantime.
@@ -416,7 +415,7 @@ impl StoreBatch<'_> {
     }
 
     /// Whether it is written that the pane of a terminal is gone: that is the end which this process sees as well, however late.
-    fn has_left(&self, key: &TerminalKey) -> Result<bool, Trouble> {
+    fn has_left(&self, key: &TerminalKey) -> Result<bool, HistoryError> {
         let Some(terminal) = terminal_row(&self.transaction, key)? else { return Ok(false) };
         let sql = "SELECT t.note IN (?2, ?3) AND t.summary LIKE ?4 FROM transitions t JOIN records r ON r.id = t.record
                    WHERE r.terminal = ?1 ORDER BY r.at DESC, r.id DESC LIMIT 1";
@@ -427,7 +426,7 @@ impl StoreBatch<'_> {
 
     /// Whether the previous leader wrote this: it is not later than its last record, allowing for two processes that see
     /// the same change at different times.
-    fn is_written(&mut self, key: &TerminalKey, record: &Record) -> Result<bool, Trouble> {
+    fn is_written(&mut self, key: &TerminalKey, record: &Record) -> Result<bool, HistoryError> {
         let Some(terminal) = terminal_row(&self.transaction, key)? else { return Ok(false) };
         // What happened at one moment may be several records.
         let sql = "SELECT r.at, t.summary, t.note, iif(r.kind = 'task_event', r.document, NULL)
@@ -458,7 +457,7 @@ impl StoreBatch<'_> {
         Ok(record.at() < newest || is_same && record.at().since(newest) < SAME_CHANGE || self.has_left(key)?)
     }
 
-    fn sql(&self, sql: &str) -> Result<CachedStatement<'_>, Trouble> {
+    fn sql(&self, sql: &str) -> Result<CachedStatement<'_>, HistoryError> {
         Ok(self.transaction.prepare_cached(sql)?)
     }
 }

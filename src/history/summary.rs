@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::identity::Owner;
 use crate::fleet::{ServerHealth, Terminal, View};
 use crate::ids::ServerId;
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::state::{Attention, Problem};
 use crate::status::Status;
 use crate::task::Task;
@@ -17,8 +17,6 @@ use crate::time::{Span, Timestamp};
 /// How long a summary holds when nobody renews it: then nothing is watching any more. One of a process that has ended, as it
 /// was killed, does not hold at all.
 pub const SUMMARY_LASTS: Span = Span::from_secs(15);
-/// How long it holds when its process has ended.
-const HANDOVER: Span = Span::from_secs(1);
 /// Who has said what holds for that long: nobody any more.
 pub(super) const LEFT: &str = "";
 /// Terminals that are named; the others are counted.
@@ -100,8 +98,8 @@ impl ServerSummary {
     }
 
     /// Writes it in place of the one before.
-    pub(super) fn write(&self, connection: &Connection, owner: &Owner) -> Result<(), Trouble> {
-        let body = serde_json::to_string(self).map_err(|error| Trouble::Other(error.to_string()))?;
+    pub(super) fn write(&self, connection: &Connection, owner: &Owner) -> Result<(), HistoryError> {
+        let body = serde_json::to_string(self).map_err(|error| HistoryError::Other(error.to_string()))?;
         // Ranks are of older versions.
         let sql = "INSERT INTO standings (server, owner, rank, at, body) VALUES (?1, ?2, 0, ?3, ?4)
                    ON CONFLICT (server) DO UPDATE SET owner = ?2, rank = 0, at = ?3, body = ?4";
@@ -110,9 +108,9 @@ impl ServerSummary {
         Ok(())
     }
 
-    /// What a process has said that ends holds for a moment only, in which the next one says the same.
-    pub(super) fn leave(connection: &Connection, owner: &Owner, now: Timestamp) -> Result<(), Trouble> {
-        let then = now - SUMMARY_LASTS + HANDOVER;
+    /// Lets the summaries of a process that ends expire in a moment, in which the next one writes its own.
+    pub(super) fn leave(connection: &Connection, owner: &Owner, now: Timestamp) -> Result<(), HistoryError> {
+        let then = now - SUMMARY_LASTS + Span::SECOND;
         connection.execute(
             "UPDATE standings SET at = ?1, owner = ?3 WHERE owner = ?2",
             params![then, owner.as_str(), LEFT],
@@ -127,7 +125,7 @@ pub(super) fn is_word(server: &str) -> bool {
     socket.is_some_and(|socket| socket == "default" || socket.starts_with("name:") || socket.starts_with("path:"))
 }
 
-/// What counts of a muted terminal: what it does, and never that it needs somebody.
+/// The status that a muted terminal counts as: it never needs anybody.
 const fn quiet(status: Status) -> Status {
     match status.attention() {
         Attention::None | Attention::Gone => status,
@@ -168,7 +166,7 @@ mod tests {
         // Who leaves in order says so, and the next one has a moment.
         summary.write(&connection, &owner).unwrap();
         ServerSummary::leave(&connection, &owner, now).unwrap();
-        assert_eq!((words(now), words(now + HANDOVER)), (1, 0));
+        assert_eq!((words(now), words(now + Span::SECOND)), (1, 0));
     }
 
     #[test]

@@ -19,8 +19,8 @@ use crate::follow_up::MessageEvent;
 use crate::present::{document, sentence};
 use crate::record::timeline::Holder;
 use crate::record::{
-    self, Body, Intent, IntentId, IntentState, Kind, NamedEvent, OperatorAction, PublicState, Record, Sent, Stored,
-    StoredInput, StoredTransition, TaskRecord, TransitionRecord, Trouble,
+    self, Body, HistoryError, Intent, IntentId, IntentState, Kind, NamedEvent, OperatorAction, PublicState, Record,
+    Sent, Stored, StoredInput, StoredTransition, TaskRecord, TransitionRecord,
 };
 use crate::screen::Screen;
 use crate::state::{

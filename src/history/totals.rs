@@ -10,10 +10,11 @@ use jiff::tz::TimeZone;
 use super::identity::terminal_row;
 use super::reader::{LONG_AGO, Reader, StoredTerminal, points, watched};
 use super::usage::SessionUsage;
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::record::timeline::{Holder, TimelineSpan, timeline, turns};
-use crate::record::totals::{DayTotals, HOUR, Hour, NAMELESS, Totals, TotalsOf, hours};
+use crate::record::totals::{DayTotals, Hour, NAMELESS, Totals, TotalsOf, hours};
 use crate::state::TurnResult;
+use crate::time::Span;
 use crate::time::Timestamp;
 
 /// The period to total.
@@ -42,8 +43,8 @@ pub fn day_totals(
     by: TotalsOf,
     period: &Period,
     grain: Grain,
-) -> Result<Vec<DayTotals>, Trouble> {
-    // One transaction for hundreds of short questions: pages that were read stay known, and all is of one moment.
+) -> Result<Vec<DayTotals>, HistoryError> {
+    // One transaction for hundreds of small queries keeps pages in the cache and shows one consistent moment.
     reader.connection.execute_batch("BEGIN")?;
     let days = of_moment(reader, terminals, by, period, grain);
     reader.connection.execute_batch("COMMIT")?;
@@ -56,7 +57,7 @@ fn of_moment(
     by: TotalsOf,
     period: &Period,
     grain: Grain,
-) -> Result<Vec<DayTotals>, Trouble> {
+) -> Result<Vec<DayTotals>, HistoryError> {
     let all = reader.usage(period.until)?;
     let (mut of_terminals, of_sessions) = (HashMap::<i64, Vec<&SessionUsage>>::new(), by_session(&all));
     all.iter().for_each(|(row, used)| of_terminals.entry(*row).or_default().push(used));
@@ -103,12 +104,12 @@ struct TerminalTotals<'a> {
     usage: Vec<&'a SessionUsage>,
 }
 
-/// What sessions had used in other terminals before they were resumed in this one, by their ids and agents.
+/// What resumed sessions had used in other terminals, by id and agent.
 type UsedBefore = HashMap<(Arc<str>, Arc<str>), Totals>;
 
 /// What was used in each session, by its id and agent, hour by hour.
 ///
-/// In one hour the terminal that was known first comes first.
+/// Within an hour, they are in the order in which their terminals were first seen.
 type OfSessions<'a> = HashMap<(&'a str, &'a str), Vec<&'a (i64, SessionUsage)>>;
 
 fn by_session(all: &[(i64, SessionUsage)]) -> OfSessions<'_> {
@@ -218,7 +219,7 @@ fn growth(usage: &[&SessionUsage], begun: Timestamp, before: &UsedBefore) -> Vec
             known.tokens_in = tokens_in.or(known.tokens_in);
             known.tokens_out = tokens_out.or(known.tokens_out);
             known.cost_usd = cost_usd.or(known.cost_usd);
-            let is_begun_within = (used.hour..used.hour + HOUR).contains(&begun);
+            let is_begun_within = (used.hour..used.hour + Span::HOUR).contains(&begun);
             growth.push((if is_begun_within { begun } else { used.hour }, grown(used, known)));
         }
     }

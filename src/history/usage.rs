@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, params};
 
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::state::{FactName, State};
 use crate::time::Timestamp;
 
@@ -33,13 +33,18 @@ pub struct SessionUsage {
     pub tokens_in: Option<u64>,
     pub tokens_out: Option<u64>,
     pub cost_usd: Option<f64>,
-    /// What of that was used before anyone watched: in, out and paid. Nothing of a session that was seen to begin, and of
-    /// every hour but its first.
+    /// The share used before anybody watched: in, out and paid. It is nothing where the session was seen to begin, and in every
+    /// hour but its first.
     pub before: (Option<u64>, Option<u64>, Option<f64>),
 }
 
 /// Notes what an agent had used at a time.
-pub(super) fn note_usage(connection: &Connection, terminal: i64, at: Timestamp, state: &State) -> Result<(), Trouble> {
+pub(super) fn note_usage(
+    connection: &Connection,
+    terminal: i64,
+    at: Timestamp,
+    state: &State,
+) -> Result<(), HistoryError> {
     let facts = &state.agent;
     let count = |name| facts.count(name).and_then(|count| i64::try_from(count).ok());
     // An agent may be there for a moment before its session is known, which began unseen then, too. One that is known

@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::file::PATIENCE;
 use super::file::{self, HistoryOptions, Settings};
 use super::health::{HistoryHealth, WriterState};
 use super::identity::Owner;
 use super::store::{Store, Watching, WriterMessage};
 use crate::clock::now;
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::record::timeline::BEAT;
 use crate::time::{Span, Timestamp};
 
@@ -19,11 +20,8 @@ use crate::time::{Span, Timestamp};
 const BATCH: usize = 256;
 /// How long the first message of a batch waits for others.
 const GATHER: Duration = Duration::from_millis(50);
-/// How often the thread wakes, and a delay that only a stopped process has.
-const AWAKE: Duration = Duration::from_secs(1);
+/// Only a stopped process wakes so late: the thread wakes each second.
 const STOPPED: Span = Span::from_secs(4);
-/// How long to wait after a failure.
-const RETRY: Duration = Duration::from_secs(2);
 
 /// Says how the writing goes.
 pub(super) fn set(health: &Mutex<HistoryHealth>, condition: WriterState) {
@@ -50,7 +48,7 @@ pub(super) struct Writer {
     not_before: Instant,
     damaged: bool,
     /// Why the last upkeep that was due failed.
-    upkeep_trouble: Option<Trouble>,
+    upkeep_trouble: Option<HistoryError>,
 }
 
 impl Writer {
@@ -71,9 +69,9 @@ impl Writer {
             store: None,
             watching: Watching::default(),
             pending: Vec::new(),
-            next_beat: now + BEAT_TIME,
+            next_beat: now + Duration::from(BEAT),
             stopped: None,
-            next_cleaning: now + file::FIRST_CLEANING,
+            next_cleaning: now + Duration::from(Span::MINUTE),
             not_before: now,
             damaged: false,
             upkeep_trouble: None,
@@ -108,7 +106,8 @@ impl Writer {
         };
         while self.pending.len() < BATCH {
             let asleep = now();
-            let received = messages.recv_timeout(until.saturating_duration_since(Instant::now()).min(AWAKE));
+            let received =
+                messages.recv_timeout(until.saturating_duration_since(Instant::now()).min(Span::SECOND.into()));
             if now().since(asleep) > STOPPED {
                 self.stopped.get_or_insert(asleep);
             }
@@ -150,8 +149,8 @@ impl Writer {
             Err(trouble) => {
                 tracing::warn!(%trouble, path = %self.path.display(), "the history cannot be written");
                 // Damage is mended by the next attempt, which follows at once; damage again is not.
-                let mend = trouble == Trouble::Damaged && !self.damaged;
-                self.not_before = if mend { Instant::now() } else { Instant::now() + RETRY };
+                let mend = trouble == HistoryError::Damaged && !self.damaged;
+                self.not_before = if mend { Instant::now() } else { Instant::now() + PATIENCE };
                 self.note_trouble(&trouble);
                 set(&self.health, WriterState::Degraded(trouble));
                 // Last, as whoever is answered asks the health for the reason.
@@ -162,7 +161,7 @@ impl Writer {
     }
 
     /// Writes the pending messages; those that are not in the file stay pending.
-    fn try_write(&mut self, at: Timestamp) -> Result<(), Trouble> {
+    fn try_write(&mut self, at: Timestamp) -> Result<(), HistoryError> {
         if self.store.as_ref().is_some_and(|store| !store.is_in_place()) {
             // Another process moved the file aside, or somebody removed it: what is written there nobody reads.
             self.close();
@@ -196,7 +195,7 @@ impl Writer {
         if let Err(trouble) = &done {
             tracing::warn!(%trouble, path = %self.path.display(), "the history cannot be kept up");
             // All of it waits, so that the next attempt is one at what failed.
-            let later = Instant::now() + RETRY;
+            let later = Instant::now() + PATIENCE;
             for next in [&mut self.next_beat, &mut self.next_cleaning] {
                 *next = (*next).max(later);
             }
@@ -205,15 +204,15 @@ impl Writer {
         self.upkeep_trouble = done.err();
     }
 
-    fn try_upkeep(&mut self, at: Timestamp) -> Result<(), Trouble> {
+    fn try_upkeep(&mut self, at: Timestamp) -> Result<(), HistoryError> {
         let Some(store) = &mut self.store else { return Ok(()) };
         if Instant::now() >= self.next_beat {
             store.beat(at, None)?;
-            self.next_beat = Instant::now() + BEAT_TIME;
+            self.next_beat = Instant::now() + Duration::from(BEAT);
         }
         if Instant::now() >= self.next_cleaning {
             file::clean(store.connection(), &self.limits, at)?;
-            self.next_cleaning = Instant::now() + file::CLEANING_INTERVAL;
+            self.next_cleaning = Instant::now() + Duration::from(Span::MINUTE);
         }
         Ok(())
     }
@@ -223,9 +222,9 @@ impl Writer {
     }
 
     /// Reopens the file the next time, unless the trouble is not the connection's.
-    fn note_trouble(&mut self, trouble: &Trouble) {
-        self.damaged = *trouble == Trouble::Damaged;
-        if !matches!(trouble, Trouble::Locked | Trouble::Full) {
+    fn note_trouble(&mut self, trouble: &HistoryError) {
+        self.damaged = *trouble == HistoryError::Damaged;
+        if !matches!(trouble, HistoryError::Locked | HistoryError::Full) {
             self.close();
         }
     }
@@ -246,8 +245,6 @@ impl Writer {
     }
 }
 
-const BEAT_TIME: Duration = Duration::from_millis(BEAT.as_millis());
-
 /// Writes what is pending, which holds afterwards what is to be tried again. A message that cannot be written for a
 /// reason of its own must not hold up the others, so after such a failure each goes alone, and those that fail are lost.
 fn write(
@@ -255,7 +252,7 @@ fn write(
     pending: &mut Vec<WriterMessage>,
     health: &Mutex<HistoryHealth>,
     at: Timestamp,
-) -> Result<(), Trouble> {
+) -> Result<(), HistoryError> {
     if pending.is_empty() {
         return Ok(());
     }
@@ -264,7 +261,7 @@ fn write(
             pending.drain(..).for_each(|message| message.settle(true));
             return Ok(());
         }
-        Err(Trouble::Other(_)) => {}
+        Err(HistoryError::Other(_)) => {}
         Err(trouble) => return Err(trouble),
     }
     let lost = write_each(pending, |message| store.write(std::slice::from_ref(message), at))?;
@@ -276,15 +273,15 @@ fn write(
 /// and only those: what is in the file must not come into it a second time.
 fn write_each(
     pending: &mut Vec<WriterMessage>,
-    mut write: impl FnMut(&WriterMessage) -> Result<(), Trouble>,
-) -> Result<u64, Trouble> {
+    mut write: impl FnMut(&WriterMessage) -> Result<(), HistoryError>,
+) -> Result<u64, HistoryError> {
     let all = pending.len();
     let (mut refused, mut trouble) = (Vec::new(), None);
     let mut messages = std::mem::take(pending).into_iter();
     for message in messages.by_ref() {
         match write(&message) {
             Ok(()) => message.settle(refused.is_empty()),
-            Err(Trouble::Other(reason)) => {
+            Err(HistoryError::Other(reason)) => {
                 tracing::warn!(reason, "a record of the history cannot be written");
                 refused.push(message);
             }
@@ -297,7 +294,7 @@ fn write_each(
     }
     if trouble.is_none() && refused.len() == all {
         // Not one could be written: the reason lies in the file.
-        trouble = Some(Trouble::Other("nothing can be written to it".to_owned()));
+        trouble = Some(HistoryError::Other("nothing can be written to it".to_owned()));
     }
     match trouble {
         Some(trouble) => {
@@ -357,8 +354,8 @@ mod tests {
             writer.next_cleaning = before;
             assert!(writer.work(false), "records do not wait for the upkeep");
             let condition = writer.health.lock().unwrap().condition.clone();
-            assert!(matches!(condition, WriterState::Degraded(Trouble::Other(_))), "{condition:?}");
-            assert!(writer.pending.is_empty() && writer.next_cleaning >= before + RETRY);
+            assert!(matches!(condition, WriterState::Degraded(HistoryError::Other(_))), "{condition:?}");
+            assert!(writer.pending.is_empty() && writer.next_cleaning >= before + PATIENCE);
         }
         assert_eq!(answer.try_recv(), Ok(true), "what was flushed is in the file");
         assert_eq!(["transitions", "inputs"].map(|table| count(&path, table)), [1, 1]);
@@ -390,10 +387,12 @@ mod tests {
         let mut written = Vec::new();
         let mut is_locked = true;
         let mut write = |message: &WriterMessage| match message {
-            WriterMessage::InputEnded { uid, .. } if uid == "odd" => Err(Trouble::Other("not this one".to_owned())),
+            WriterMessage::InputEnded { uid, .. } if uid == "odd" => {
+                Err(HistoryError::Other("not this one".to_owned()))
+            }
             WriterMessage::InputEnded { uid, .. } if uid == "last" && is_locked => {
                 is_locked = false;
-                Err(Trouble::Locked)
+                Err(HistoryError::Locked)
             }
             WriterMessage::InputEnded { uid, .. } => {
                 written.push(uid.clone());
@@ -401,12 +400,12 @@ mod tests {
             }
             _ => Ok(()),
         };
-        assert_eq!(write_each(&mut pending, &mut write), Err(Trouble::Locked));
+        assert_eq!(write_each(&mut pending, &mut write), Err(HistoryError::Locked));
         assert_eq!(names(&pending), ["odd", "last", "behind"]);
         assert_eq!(write_each(&mut pending, &mut write), Ok(1), "the odd one is lost");
         assert!(pending.is_empty());
         pending.push(ended("odd"));
-        assert!(matches!(write_each(&mut pending, &mut write), Err(Trouble::Other(_))));
+        assert!(matches!(write_each(&mut pending, &mut write), Err(HistoryError::Other(_))));
         assert_eq!(names(&pending), ["odd"], "nothing is lost of a file that takes nothing");
         assert_eq!(written, ["good", "last", "behind"], "each is written once");
         assert_eq!(answer.try_recv(), Ok(false), "not all before it is in the file");

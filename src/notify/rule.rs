@@ -117,6 +117,9 @@ pub struct NotifyRule {
     pub minimum_distance: Span,
 }
 
+/// How long a program that announces may take, unless its rule says otherwise.
+pub const COMMAND_DEADLINE: Span = Span::from_secs(10);
+
 impl NotifyRule {
     /// The bell when somebody begins to wait for the operator.
     pub fn bell_of_waits() -> Self {
@@ -130,7 +133,7 @@ impl NotifyRule {
             command_environment: Vec::new(),
             webhook: None,
             quiet_hours: None,
-            minimum_distance: Span::from_secs(1),
+            minimum_distance: Span::SECOND,
         }
     }
 }

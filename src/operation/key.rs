@@ -10,9 +10,9 @@ use crate::dialog::Press;
 pub struct Key(String);
 
 impl TryFrom<String> for Key {
-    type Error = UnknownKey;
+    type Error = KeyError;
 
-    fn try_from(name: String) -> Result<Self, UnknownKey> {
+    fn try_from(name: String) -> Result<Self, KeyError> {
         name.parse()
     }
 }
@@ -20,7 +20,7 @@ impl TryFrom<String> for Key {
 /// A name that tmux would not know, and would type as text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a key")]
-pub struct UnknownKey(pub String);
+pub struct KeyError(pub String);
 
 impl Key {
     /// The names of keys that are no characters, as tmux writes them.
@@ -31,7 +31,7 @@ impl Key {
     }
 }
 
-impl UnknownKey {
+impl KeyError {
     /// The key that was probably meant, else all that there are.
     pub fn hint(&self) -> String {
         let written = self.0.to_lowercase().replace('+', "-");
@@ -108,11 +108,11 @@ impl Key {
 }
 
 impl FromStr for Key {
-    type Err = UnknownKey;
+    type Err = KeyError;
 
     /// Reads a key's name: modifiers (`C-`, `M-`, `S-`, or `^` for control) before a named key or one character.
-    fn from_str(name: &str) -> Result<Self, UnknownKey> {
-        let unknown = || UnknownKey(name.to_owned());
+    fn from_str(name: &str) -> Result<Self, KeyError> {
+        let unknown = || KeyError(name.to_owned());
         let mut rest = name;
         let mut modifiers = String::new();
         loop {
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn what_is_no_key_is_answered_with_the_keys_there_are() {
-        let hint = |name: &str| UnknownKey(name.to_owned()).hint();
+        let hint = |name: &str| KeyError(name.to_owned()).hint();
         assert_eq!(hint("Entr"), "did you mean `Enter`?");
         assert_eq!(hint("pagedwn"), "did you mean `PageDown`?");
         let all = hint("Bogus");

@@ -53,7 +53,7 @@ impl ServerPoller {
         let scanned = process::under_begun(self.processes.take(), &self.server, roots, thoroughness).await;
         for suspect in suspects {
             let program = match &scanned {
-                // It has just ended, or it is not to be seen from here.
+                // It has just ended, or cannot be seen from here.
                 Ok(found) if found.get(&suspect.pid).is_none_or(Vec::is_empty) => self.unseen(
                     suspect,
                     Problem {
@@ -88,7 +88,7 @@ impl ServerPoller {
         missing
     }
 
-    /// What runs in a pane whose processes are not to be seen: the command that tmux names may still be the agent's own.
+    /// The program of a pane whose processes cannot be seen: the command that tmux names may still be the agent's own.
     fn unseen(&self, suspect: &Suspect, problem: Problem) -> Program {
         match self.profiles.identify(&suspect.command, &[], suspect.tool.as_deref()) {
             wrapper @ Program::Wrapper { .. } => self.memory.read_through(suspect).unwrap_or(wrapper),

@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc::Sender;
 
-use super::{A_MOMENT, PollerState, ServerPoller, Settings, Suspect, add_records, now};
+use super::{PollerState, ServerPoller, Settings, Suspect, add_records, now};
+use crate::clock;
 use crate::fleet::{Input, PaneId, PaneReport, PollResult, ServerId, ServerReport};
 use crate::profile::{ProfileSet, Program};
 use crate::time::Timestamp;
 use crate::tmux::{Captures, Listing};
 
-/// The most further polls, each after [`A_MOMENT`], that wait for the exit status of a task.
-const FURTHER_POLLS: u32 = 5;
+/// The most further polls, each after a moment, that wait for the exit status of a task.
+const FURTHER_POLLS: u32 = 10;
 /// Screens in a part. Each part is a call, for which tmux goes through all of its panes.
 const PART: usize = 256;
 
@@ -31,7 +32,7 @@ pub async fn tell(settings: Settings, profiles: Arc<ProfileSet>, server: ServerI
     poller.is_only_poll = true;
     let listed = match poller.ask().await {
         Ok((poll, suspects)) => {
-            // What is called like an agent is captured while it is found out what else runs.
+            // Panes named like an agent are captured while the others are identified.
             let mut named = poller.called_like_agents(&suspects);
             if !poller.is_reported_in_parts(&named) {
                 named.clear();
@@ -50,7 +51,7 @@ pub async fn tell(settings: Settings, profiles: Arc<ProfileSet>, server: ServerI
     // How tasks ended that have just done so is known in a moment.
     for _ in 0..FURTHER_POLLS {
         if poller.awaits_exit_status {
-            tokio::time::sleep(A_MOMENT).await;
+            tokio::time::sleep(clock::A_MOMENT).await;
             polled = poller.poll().await;
         }
     }

@@ -44,7 +44,7 @@ pub(super) struct ServerMemory {
     primaries: BTreeMap<u32, PaneId>,
     /// The sessions of the last listing by their numbers, and who says that they are tasks.
     sessions: BTreeMap<u32, Option<DeclaredBy>>,
-    /// The agents' panes left to later polls, and those of them that come first.
+    /// Agents' panes left to later polls; the awaited ones come first.
     awaited: BTreeSet<PaneId>,
     urgent: BTreeSet<PaneId>,
     /// What was replaced since the last report.
@@ -304,8 +304,7 @@ impl ServerMemory {
         if self.awaited.is_empty() { self.pace.pause(took) } else { Duration::ZERO }
     }
 
-    /// One row for each pane: a pane that is linked into several sessions is taken where a rule names it or makes it a
-    /// task, else where its window is at home.
+    /// Chooses one row for each pane: where a rule names it or makes it a task, else where its window is at home.
     fn choose_rows<'a>(&self, rows: &'a [Arc<ListedPane>]) -> Vec<&'a Arc<ListedPane>> {
         let mut chosen: Vec<&Arc<ListedPane>> = Vec::new();
         let mut index: BTreeMap<PaneId, usize> = BTreeMap::new();

@@ -4,23 +4,23 @@ use std::fmt::Display;
 
 use super::objection::Objection;
 use crate::dialog::{Dialog, TextEntry};
-use crate::operation::{PasteText, Reply, UnfitText};
+use crate::operation::{PasteText, Reply, TextError};
 
 /// Why a dialog does not take an answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unmeant {
+pub enum AnswerError {
     #[error(transparent)]
     Choice(Objection),
     /// No terminal takes the text.
     #[error(transparent)]
-    Text(#[from] UnfitText),
+    Text(#[from] TextError),
 }
 
-impl From<Unmeant> for Objection {
-    fn from(unmeant: Unmeant) -> Self {
+impl From<AnswerError> for Objection {
+    fn from(unmeant: AnswerError) -> Self {
         match unmeant {
-            Unmeant::Choice(objection) => objection,
-            Unmeant::Text(unfit) => Self::new(&unfit, unfit.hint()),
+            AnswerError::Choice(objection) => objection,
+            AnswerError::Text(unfit) => Self::new(&unfit, unfit.hint()),
         }
     }
 }
@@ -29,7 +29,7 @@ impl From<Unmeant> for Objection {
 ///
 /// # Errors
 /// No option is meant, it takes no text, or it takes one and there is none.
-pub fn meant(choice: &str, text: Option<&str>, dialog: &Dialog) -> Result<(Reply, Option<String>), Unmeant> {
+pub fn meant(choice: &str, text: Option<&str>, dialog: &Dialog) -> Result<(Reply, Option<String>), AnswerError> {
     let reply = Reply::meant(choice, dialog).map_err(|no_choice| unmeant(no_choice, dialog))?;
     let option = if let Reply::Option(option) = reply { Some(option) } else { None };
     let Some(text) = text else {
@@ -56,11 +56,11 @@ pub fn is_no(dialog: &Dialog, reply: &Reply, prompt: Option<&str>) -> bool {
 pub const BY_KEY: &str = "its options cannot be read; answer with a key, such as y or Enter";
 
 /// Why a dialog does not take an answer, with what it takes.
-fn unmeant(why: impl Display, dialog: &Dialog) -> Unmeant {
+fn unmeant(why: impl Display, dialog: &Dialog) -> AnswerError {
     let hint = match dialog.options.is_empty() {
         true if dialog.is_whole() => BY_KEY.to_owned(),
         true => "its options cannot be read; answer it there".to_owned(),
         false => format!("its options: {}", dialog.list()),
     };
-    Unmeant::Choice(Objection::new(why, hint))
+    AnswerError::Choice(Objection::new(why, hint))
 }

@@ -37,7 +37,7 @@ impl Grouping {
     /// Every choice.
     pub const ALL: [Self; 5] = [Self::None, Self::Session, Self::Agent, Self::Host, Self::Label];
 
-    /// What the dashboard calls it; nothing where there are no groups.
+    /// Its name in the dashboard; `None` without groups.
     pub const fn name(self) -> Option<&'static str> {
         match self {
             Self::None => None,
@@ -67,7 +67,7 @@ impl Grouping {
 pub enum Group {
     Pinned,
     Named(String),
-    /// Those whose groups would have them alone: each head would double its row.
+    /// Rows alone in their groups: each head would double its row.
     Alone,
     /// Those that have nothing to be grouped by, such as a label.
     Rest,
@@ -182,7 +182,7 @@ struct Placed<'a> {
     key: SortKey,
 }
 
-/// What an order compares, worked out once for each row. What it does not go by is alike in all rows.
+/// The values that an order compares, computed once for each row. Values that it ignores are equal in all rows.
 #[derive(Default)]
 struct SortKey {
     /// How urgent it is, or which state it has.
@@ -278,7 +278,7 @@ impl Arrangement {
         Item::all(view).into_iter().filter(move |item| fits(*item))
     }
 
-    /// What is wrong with the filter; a word that looks like a field may be part of a name.
+    /// The fault of the filter, if any; a word that looks like a field may be part of a name.
     pub fn filter_doubt(&self, view: &View<'_>) -> Option<Unclear> {
         let is_word = |doubt: &Unclear| matches!(doubt, Unclear::Field(_) | Unclear::Name(_));
         let is_of_use = |doubt: &Unclear| !is_word(doubt) || self.shown(view).next().is_none();
@@ -330,8 +330,8 @@ impl Arrangement {
         !self.flags.is_muted(item) && item.status().needs_operator()
     }
 
-    /// Those that the operator goes to, whatever the rows are sorted by: all that wait, the longest wait first. Only
-    /// where nobody does, those that should be looked at, most urgent first; what has finished comes last.
+    /// Rows that the operator goes to, however they are sorted: those that wait, the longest wait first. If none waits, those
+    /// worth a look, most urgent first; what has finished comes last.
     pub fn queue<'a>(&self, view: &View<'a>) -> Vec<Item<'a>> {
         let mut queue: Vec<Item<'a>> = self.shown(view).filter(|item| self.wants_a_look(*item)).collect();
         if queue.iter().any(|item| self.needs_operator(*item)) {
@@ -344,7 +344,7 @@ impl Arrangement {
         placed.into_iter().map(|(_, item)| item).collect()
     }
 
-    /// What the queue is sorted by; those that nobody should look at stand equal, behind all others.
+    /// The order of the queue. Rows that nobody should look at come last and equal.
     fn place_in_queue(&self, item: Item<'_>) -> ((usize, bool), Option<Timestamp>) {
         match self.wants_a_look(item) {
             true => (rank(item, false), item.waiting_since()),

@@ -7,7 +7,7 @@ use super::times;
 use crate::state::FactName;
 use crate::time::Timestamp;
 
-/// What a table shows of each item: its words for every table, and how the dashboard draws them.
+/// A column: its words for every table, and how the dashboard draws them.
 #[derive(Debug)]
 pub struct Column {
     pub title: &'static str,
@@ -57,7 +57,7 @@ impl Column {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Stays,
-    /// As long as there is room for it and for those of a lower number.
+    /// Shown if there is room for it and for all of a lower number.
     Usual(u8),
     /// If the operator wants it, and there is room for it and for those before it.
     Chosen,
@@ -173,8 +173,8 @@ pub const GAP: usize = 2;
 /// Cursor, bar or sign, glyph and a blank.
 pub const MARK: usize = 4;
 
-/// Every column, left to right, and whether it is shown. Kept as the names of those that are shown; by default nothing is
-/// kept, so that a column of a later release comes by itself.
+/// Every column, left to right, and whether it is shown. The names of shown ones are kept once the operator has chosen; until
+/// then a column of a later release comes by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Option<Vec<String>>", into = "Option<Vec<String>>")]
 pub struct ChosenColumns {

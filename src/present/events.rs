@@ -59,7 +59,7 @@ pub enum Event<'a> {
 #[derive(Clone, Copy, Debug)]
 pub enum Happened<'a> {
     Effect(&'a Effect),
-    /// A message to an agent has come further.
+    /// A message to an agent made progress.
     Message(&'a Intent),
 }
 
@@ -158,7 +158,7 @@ impl<'a> Event<'a> {
     }
 }
 
-/// What an agent is, and what it waits for or does if anything, for people.
+/// Its status, and what it waits for or does if anything, for people.
 pub fn said_of(state: &State) -> (Cow<'static, str>, Option<String>) {
     (Status::of(state).word(), what_or_null(state))
 }
@@ -286,7 +286,7 @@ impl Events {
     /// The events of agents with new facts but the same state. People read those elsewhere.
     pub fn of_facts<'a>(&mut self, fleet: &'a Fleet, now: Timestamp) -> Vec<Event<'a>> {
         let mut events = Vec::new();
-        // What a new one is shown with must be noted before it changes.
+        // A new terminal's facts must be noted before they change.
         let has_new = self.shown.len() != self.told.len();
         if now.since(self.facts_at) < FACTS_EVERY && !has_new {
             return events;

@@ -140,7 +140,7 @@ impl Filter {
         self.terms.is_empty()
     }
 
-    /// What is wrong with it: a state or a field that there is none of, a number that is none, a value that nobody has.
+    /// The fault of the filter: a state, a field, a number or a value that does not exist.
     pub fn doubt(&self, view: &View<'_>) -> Option<Unclear> {
         let unknown = |what: &What| match what {
             what if what.fault().is_some() => what.fault(),
@@ -164,7 +164,7 @@ impl Filter {
         self.asked().find_map(What::fault)
     }
 
-    /// A field that it seems to ask for and that there is none of. The word may be part of a name where something is called so.
+    /// An unknown field that it seems to ask for. The word may be part of a name if something is called so.
     pub fn unknown_field(&self) -> Option<Unclear> {
         self.asked().find_map(What::unknown_field)
     }
@@ -309,7 +309,7 @@ impl What {
         is_name.then(|| Unclear::Field(name.to_owned()))
     }
 
-    /// What a field and its value ask for; nothing where there is no such field.
+    /// The term that a field and its value make; `None` for an unknown field.
     fn asked(field: &str, value: &str) -> Option<Self> {
         let word = value.to_owned();
         let fact = FACTS.iter().find(|(name, _)| *name == field);
@@ -338,7 +338,7 @@ impl What {
         })
     }
 
-    /// The field and the value of one that terminals have or have not, and whose value can be determined.
+    /// The field and the value of a term about facts that terminals have or lack.
     fn value(&self) -> Option<(&'static str, &str)> {
         Some(match self {
             Self::Name(word) => ("name", word),
@@ -415,7 +415,7 @@ impl Term {
                 let atom = Atom::new(&word, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy, false);
                 What::Fuzzy(atom, word.clone())
             } else {
-                // What is not wanted is meant as it is written: letters in order would throw out far too much.
+                // Excluded words are taken literally: letters in order would throw out far too much.
                 What::Part(word.clone())
             }]
         });

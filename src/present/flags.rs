@@ -13,7 +13,7 @@ use crate::time::{Span, Timestamp};
 pub struct Flags {
     drafted: BTreeSet<TerminalKey>,
     marked: BTreeSet<TerminalKey>,
-    /// Those of them on which what they were marked for is under way.
+    /// Marked terminals whose act is under way.
     worked_on: BTreeSet<TerminalKey>,
     chosen: ChosenFlags,
     /// When the fleet was first followed.
@@ -59,8 +59,8 @@ mod pairs {
     }
 }
 
-/// How long after the start every terminal of a server that answers has been found, tasks included. What was chosen of one
-/// that is not there then is forgotten.
+/// Grace period in which every terminal and task of an answering server is found. Choices for those that are still missing are
+/// forgotten.
 const FOUND: Span = Span::from_secs(30);
 
 impl Flags {
@@ -69,7 +69,7 @@ impl Flags {
         self.has_marked(item.key())
     }
 
-    /// The same of one that need not be there.
+    /// Whether a key is marked, whether or not it is there.
     pub fn has_marked(&self, key: &TerminalKey) -> bool {
         self.marked.contains(key)
     }

@@ -53,7 +53,7 @@ impl ItemCounts {
         self.0[group.place()].map(counted).iter().sum()
     }
 
-    /// What stands for a group: tasks that run have a sign of their own.
+    /// The sign of a group; running tasks have their own.
     pub fn sign_of(&self, group: Status) -> Status {
         if group.group() == Status::Working && self.0[group.place()][0] == 0 { Status::Running } else { group }
     }
@@ -178,8 +178,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The host that it is on, unless that is this one, and the ids by which tmux knows it there: of a task its window,
-    /// and its pane.
+    /// Its host, unless that is this one, and its ids in tmux: for a task its window, and its pane.
     pub fn pane(self) -> String {
         let host = self.key().server.host.as_ref().map(|host| format!("{host}:"));
         let window = match self {
@@ -259,7 +258,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Whether its pane is there no more: what the row says is of then.
+    /// Whether its pane is gone, so that the row tells of the past.
     pub fn is_of_the_past(self) -> bool {
         match self {
             Item::Terminal(terminal) => terminal.state.is_unavailable(),
@@ -330,7 +329,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// One thing that is known of an agent, in words; `~` stands before what is unsure. Empty where it is not known.
+    /// A fact about an agent in words; `~` precedes an unsure one. Empty if unknown.
     pub fn fact(self, name: FactName) -> String {
         /// The most cells: a record may say anything.
         const CELLS: usize = 60;
@@ -350,7 +349,7 @@ impl<'a> Item<'a> {
         })
     }
 
-    /// What its session cost, in words; empty where that is not known.
+    /// The cost of its session in words; empty if unknown.
     pub fn cost(self) -> String {
         let Some(fact) = self.facts().and_then(|facts| facts.get(FactName::CostUsd)) else { return String::new() };
         format!("{}${}", unsure(fact.source), fact.value)
@@ -407,7 +406,7 @@ impl<'a> Item<'a> {
     }
 }
 
-/// A number that is known of an agent, by which rows are let through and sorted.
+/// A number about an agent, for filters and sorting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// The share of the context that is left, in percent.
@@ -432,13 +431,13 @@ impl Measure {
         })
     }
 
-    /// Whether few of it is what the operator looks for.
+    /// Whether smaller values sort first.
     pub const fn is_worth_when_small(self) -> bool {
         matches!(self, Self::ContextLeft | Self::PlanDone)
     }
 }
 
-/// What stands before a fact that nothing proves to be this agent's.
+/// Precedes a fact that nothing proves to be this agent's.
 const fn unsure(source: FactSource) -> &'static str {
     match source {
         FactSource::Directory => "~",
@@ -446,8 +445,8 @@ const fn unsure(source: FactSource) -> &'static str {
     }
 }
 
-/// What an agent asks with its options, the prompt that it works on and the tool that runs, the first sentence of its answer,
-/// its error, or why there is nothing to see.
+/// The words for an agent: its question with the options, the prompt that it works on and the running tool, the first sentence of
+/// its answer, its error, or why there is nothing to see.
 pub fn what_of_agent(state: &State, dialog: Option<&Dialog>) -> String {
     told_of_agent(state, dialog, (OPTION_SHOWN, PROMPT_SHOWN))
 }
@@ -474,8 +473,8 @@ fn told_of_agent(state: &State, dialog: Option<&Dialog>, (option_cells, prompt_c
     let [activity, ended, noted] =
         [&state.activity, &state.last_turn.detail, &state.operator.detail].map(|text| text.as_deref().map(bare));
     if state.turn.phase == Phase::Active {
-        // How the last turn ended says nothing of one that goes on, such as the next attempt after a failure, even where
-        // its line is still the last one on the screen.
+        // The end of the last turn says nothing about an agent that goes on, such as the next attempt after a failure, even while
+        // its line is the last on the screen.
         let doing =
             [activity, noted].into_iter().flatten().find(|text| !text.is_empty() && Some(text) != ended.as_ref());
         return working(state.works_on().map(bare), doing, prompt_cells);
@@ -536,7 +535,7 @@ fn first_sentence(text: &str) -> &str {
     ends.into_iter().find(is_end).map_or(text, |at| &text[..at])
 }
 
-/// What it asks, else the last thing that it printed, with its command behind that while it runs, else its command.
+/// The words for a task: its question, else its last output, with its command behind that while it runs, else its command.
 fn what_of_task(task: &Task) -> String {
     let printed = task.preview().useful(1).first().map(|line| line.trim().to_owned());
     let command = || task.command().to_owned();

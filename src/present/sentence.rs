@@ -39,7 +39,7 @@ pub struct Sentence {
     pub actor: Actor,
     /// One harmless line of at most [`LONGEST`] characters.
     pub text: String,
-    /// What it says of a terminal, or of how an act of the operator's went wrong; `None` of one that was taken.
+    /// The terminal's status, or how an act of the operator failed; `None` for an accepted act.
     pub status: Option<Status>,
     /// The token by which it was done, and from where.
     token: Option<String>,
@@ -84,12 +84,12 @@ fn cut(text: &str, longest: usize) -> String {
     }
 }
 
-/// Whether a record is an act of which one in a row says as much as several: typed keys and marks do, answers and prompts do not.
+/// Whether repeating an act says no more than doing it once: typed keys and marks do not, answers and prompts do.
 pub fn is_repeatable(body: &Body) -> bool {
     !matches!(body, Body::Input(StoredInput { sent: Sent::Answer { .. } | Sent::Prompt { .. }, .. }))
 }
 
-/// What happened to the terminal of that name, or was done to it; `None` where a person need not know.
+/// The sentence for an event or an act at the terminal of that name; `None` if a person need not know.
 pub fn of(body: &Body, name: &str) -> Option<Sentence> {
     match body {
         Body::Transition(kept @ StoredTransition { transition, .. }) => match &kept.state {
@@ -105,7 +105,7 @@ pub fn of(body: &Body, name: &str) -> Option<Sentence> {
     }
 }
 
-/// What happened to an agent: `state` is the one that the transition led to, where it is known.
+/// The sentence for a transition; `state` is where it led, if known.
 pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<Sentence> {
     let (before, after) = before_and_after(transition);
     // Older records have the whole path of a field.
@@ -144,7 +144,7 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
         return NOTES.iter().find(|(of, _)| *of == note).map(|(_, said)| Sentence::of(Status::Unknown, said, ""));
     }
     let asked = || state.and_then(|state| asked(state, None)).unwrap_or_default();
-    // What stood there before it could not be read is no news when it can be read again.
+    // A state that was only unreadable for a moment is not news.
     let stands = state.is_some_and(|state| state.since().at < transition.at);
     let is_unseen = state.is_some_and(|state| !state.since().exact);
     let trouble = || {
@@ -187,7 +187,7 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
     })
 }
 
-/// What the end of an agent put an end to, and why it ended, where it is not that its pane was closed.
+/// What the end of an agent cut off, and why it ended, unless its pane was closed.
 fn ended(before: Status, state: Option<&State>) -> (&'static str, String) {
     let reason = state.filter(|state| state.is_unavailable()).and_then(|state| state.activity.clone());
     let (when, asked) = match before {
@@ -204,7 +204,7 @@ fn is_in_flight(state: &State) -> bool {
     matches!(state.operator.completion, Completion::InProgress | Completion::CandidateComplete)
 }
 
-/// What a transition is noted for that changes nothing else, in words for people.
+/// Words for notes of transitions that change nothing else.
 const NOTES: [(&str, &str); 2] =
     [("sent, no reaction", "did not react to the prompt"), ("taken as a command", "took the text as a command")];
 
@@ -239,7 +239,7 @@ fn of_result(result: TurnResult, now: Status, note: &str, state: Option<&State>)
 /// How long a turn took: the work, and the wait for the operator if there was any.
 fn after(last: &LastTurn) -> Option<String> {
     let (worked, waited) = (last.worked()?, last.waited?);
-    let waits = waited >= Span::from_secs(1) && (worked + waited).rounded() != worked.rounded();
+    let waits = waited >= Span::SECOND && (worked + waited).rounded() != worked.rounded();
     let waited = if waits { format!(", waited {}", waited.rounded()) } else { String::new() };
     Some(format!(" after {}{waited}", worked.rounded()))
 }
@@ -262,7 +262,7 @@ fn of_input(input: &StoredInput, name: &str) -> Option<Sentence> {
         // The message itself has a sentence.
         return None;
     }
-    // Who queued it is said by the action before; it may be whoever had a token.
+    // The action before names who queued it, who may have had a token.
     let actor = if input.sender.starts_with("queue ") { Actor::Fleetwatch } else { Actor::You };
     let outcome = input.outcome.as_deref();
     let answer = match &input.sent {

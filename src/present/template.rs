@@ -26,7 +26,7 @@ enum TemplatePart {
 
 /// What is wrong with the text of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TemplateFault {
+pub enum TemplateError {
     /// A brace stands alone.
     Brace,
     /// No terminal has a field of that name.
@@ -38,7 +38,7 @@ impl Template {
     ///
     /// # Errors
     /// A brace stands alone, or no terminal has such a field.
-    pub fn parse(name: &str, text: &str) -> Result<Self, TemplateFault> {
+    pub fn parse(name: &str, text: &str) -> Result<Self, TemplateError> {
         let mut parts = Vec::new();
         let mut plain = String::new();
         let mut rest = text;
@@ -50,8 +50,8 @@ impl Template {
                 rest = behind;
                 continue;
             }
-            let (field, behind) = behind.split_once('}').filter(|_| brace == "{").ok_or(TemplateFault::Brace)?;
-            let known = Field::of_word(field).ok_or_else(|| TemplateFault::Field(field.to_owned()))?;
+            let (field, behind) = behind.split_once('}').filter(|_| brace == "{").ok_or(TemplateError::Brace)?;
+            let known = Field::of_word(field).ok_or_else(|| TemplateError::Field(field.to_owned()))?;
             parts.extend([TemplatePart::Text(std::mem::take(&mut plain)), TemplatePart::Field(known)]);
             rest = behind;
         }

@@ -146,7 +146,7 @@ pub fn fitting(text: &str, cells: usize) -> &str {
     &text[..ends.take_while(|&end| width(&text[..end]) <= cells).last().unwrap_or(0)]
 }
 
-/// What stands for a sign on a terminal that shows ASCII only, if there is something.
+/// The ASCII substitute of a sign, if there is one.
 pub fn in_ascii(sign: char) -> Option<&'static str> {
     Some(match sign {
         '─' | '━' | '═' | '–' | '—' | '╌' | '┄' | '▔' | '▁' | '⎯' => "-",
@@ -279,8 +279,8 @@ fn is_skin_tone(c: char) -> bool {
     ('\u{1F3FB}'..='\u{1F3FF}').contains(&c)
 }
 
-/// What is written for a character that some terminals combine with its neighbour and others do not: the letter of a
-/// regional indicator (two of them may make a flag), and the sound marks of half-width katakana.
+/// The substitute for a character that some terminals combine with its neighbour and others do not: the letter of a regional
+/// indicator (two of them may make a flag), and the sound marks of half-width katakana.
 fn stand_in(c: char) -> Option<&'static str> {
     const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     match c {

@@ -26,7 +26,7 @@ impl TotalsWords {
         let counted = results.map(|result| (totals.turns(result), Status::of_result(result)));
         let turns = counted.into_iter().filter(|(count, _)| *count > 0).filter_map(|(count, it)| Some((count, it?)));
         let (read, written) = (totals.tokens_in, totals.tokens_out);
-        // An agent that worked used some: what adds up to none is not known.
+        // A working agent always uses tokens, so a total of zero means unknown.
         let tokens = Some(read.unwrap_or_default().saturating_add(written.unwrap_or_default())).filter(|sum| *sum > 0);
         Self {
             worked: time(Holder::Working),
@@ -47,7 +47,7 @@ pub fn turns_told(turns: &[(u32, Status)], sign: Option<&dyn Fn(Status) -> Strin
     told.collect::<Vec<_>>().join(if sign.is_some() { " " } else { ", " })
 }
 
-/// What stands for the word of a group where a line has no room for it; a blank for what such a line leaves out.
+/// The sign of a group in a line without room for its word; blank if such a line leaves it out.
 pub const fn sign(group: Status) -> char {
     match group.group() {
         Status::Failed => '✗',
@@ -70,7 +70,7 @@ pub fn signs_explained(sign: &dyn Fn(Status) -> String) -> String {
 
 /// A length of time as it is shown everywhere; more than nothing is at least a second.
 fn length(span: Span) -> String {
-    let least = if span == Span::ZERO { span } else { Span::from_secs(1) };
+    let least = if span == Span::ZERO { span } else { Span::SECOND };
     span.max(least).running()
 }
 

@@ -61,7 +61,7 @@ impl Stat {
         !self.is_stopped() && (self.terminal_group == self.group || self.terminal_group == 0)
     }
 
-    /// What an agent's rules see of it, as far as it is known by this alone.
+    /// The process as agents' rules see it, as far as this alone tells.
     pub(super) fn info(self) -> ProcessInfo {
         let (foreground, stopped) = (self.is_in_foreground(), self.is_stopped());
         let Self { pid, name, parent, terminal, .. } = self;

@@ -32,8 +32,7 @@ use find::{AT_ONCE, HEAD, TAIL};
 
 /// Bytes of a line that is read; agents write some of 100 kB.
 const LINE: usize = 4 << 20;
-/// How often new files are searched for, for an agent whose screen changes and for one that stands still.
-const FIND_AGAIN: Span = Span::from_secs(1);
+/// How often new files are searched for, for an agent that stands still; for one whose screen changes, each second.
 const FIND_AGAIN_STILL: Span = Span::from_secs(30);
 /// How long after its screen an agent may still write: so long it counts as changing.
 const FOLLOWS: Span = Span::from_secs(10);
@@ -74,7 +73,7 @@ impl AgentRecords {
         Self { keeping: Some(keeping), ..Self::default() }
     }
 
-    /// What was read of an agent since this was last asked, for a recording.
+    /// Additions to an agent's records since the last call, for a recording.
     pub fn additions(&mut self, agent: &RecordedAgent) -> Vec<RecordAddition> {
         let Some(state) = self.agents.get_mut(&agent.key) else { return Vec::new() };
         let files = state.files.iter_mut().zip(agent.sources.iter());
@@ -130,7 +129,7 @@ impl AgentRecords {
             let Some(state) = agents.get_mut(&agent.key) else { continue };
             for place in 0..state.files.len() {
                 let session = state.session_beside(place);
-                let pause = if is_changing { FIND_AGAIN } else { FIND_AGAIN_STILL };
+                let pause = if is_changing { Span::SECOND } else { FIND_AGAIN_STILL };
                 let (source, files) = (&agent.sources[place], &*files);
                 if source.directory.is_some() && state.open().any(|(other, _)| agent.sources[other].is_proven()) {
                     state.files[place].lose();
@@ -195,7 +194,7 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.len() <= 200 && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
 }
 
-/// One file of an agent, which most agents do not have: the search for it, and the file once it is found.
+/// The search for one file of an agent, which most agents lack, and the file once found.
 #[derive(Clone, Debug, Default)]
 struct RecordFile {
     sought_at: Option<Timestamp>,
@@ -239,7 +238,7 @@ struct OpenRecord {
     is_anew: bool,
 }
 
-/// Whose file is followed: of a source, of an agent, and of the session that another file names.
+/// Which record file to follow: source, agent, session.
 struct Followed<'a> {
     source: &'a AgentRecordSource,
     agent: &'a RecordedAgent,

@@ -216,8 +216,8 @@ fn stand_for_a_paste(words: &str) -> bool {
     words.len() <= 100 && ["past", "truncated", "lines", "chars"].iter().any(|word| words.contains(word))
 }
 
-/// What is left of a text behind a row that shows its beginning. Where programs count the cells of a script differently, they
-/// draw over letters of it: then some may be missing in the row.
+/// The rest of a text behind a row that shows its beginning. Programs that count the cells of a script differently draw over
+/// letters, so some may be missing in the row.
 fn behind<'t>(row: &str, text: &'t str) -> Option<&'t str> {
     let mut rest = text;
     match text.is_ascii() {
@@ -275,7 +275,7 @@ pub struct Classification {
     /// What somebody has written in the prompt, without the agent's suggestions.
     pub composed: Option<Composed>,
     pub family: Option<Family>,
-    /// What it waits for or does, in one line: the dialog's question, the running tool, the answer's first line.
+    /// One line for what it waits for or does: the dialog's question, the running tool, the answer's first line.
     pub headline: Option<String>,
     /// Whether the screen shows nothing at all.
     pub blank: bool,

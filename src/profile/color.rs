@@ -18,7 +18,7 @@ enum Class {
     Magenta,
 }
 
-/// What a rule asks of one colour: `grey`, `red|magenta`, `not grey`, `default`, `set`, `246`, `#4e4e4e`.
+/// A rule's condition on a colour: `grey`, `red|magenta`, `not grey`, `default`, `set`, `246`, `#4e4e4e`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ColorTest {
     negated: bool,

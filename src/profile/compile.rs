@@ -102,7 +102,7 @@ pub struct Versions {
     pub min: String,
     /// The first one that it no longer reads.
     pub max: Option<String>,
-    /// Those that recordings show; `None` when the file does not say.
+    /// Recorded versions; `None` when the file does not say.
     pub recorded: Option<Vec<String>>,
 }
 

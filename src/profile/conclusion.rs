@@ -1,7 +1,6 @@
 //! Draws the conclusions of SPEC §4 from the rules that fired.
 
 mod front;
-mod limit;
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
@@ -75,7 +74,7 @@ impl Conclusion<'_> {
         self.fired.iter().find(kind).filter(|_| !(by_either && self.operator_opened()))
     }
 
-    /// What takes the keys without being a question of the agent: a menu, or a dialog that the operator opened.
+    /// The menu, or dialog that the operator opened, that takes the keys without being a question of the agent.
     pub(super) fn menu(&self) -> Option<&Fired<'_>> {
         let opened = self.operator_opened();
         let dialog = |gives| matches!(gives, Signal::Setup | Signal::Question | Signal::Trust | Signal::Approval);
@@ -324,7 +323,7 @@ impl Conclusion<'_> {
         Some(first).filter(|_| is_bold || said.is_none())
     }
 
-    /// What stands in a line for a note that begins in a row; its placeholder is dim.
+    /// The text in a line for a note; its placeholder is dim.
     fn note(&self, fired: &Fired<'_>, row: usize) -> String {
         let sight = self.sight;
         let first = fired.rule.note.and_then(|kind| sight.group(row, kind, "text")).unwrap_or_default();

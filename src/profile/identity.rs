@@ -47,7 +47,7 @@ impl ProfileSet {
         if let Some(tool) = pinned.filter(|_| is_in_front) {
             return Program::Agent { tool: tool.to_owned(), version: None, through: wrapper() };
         }
-        // One that has left the tree of processes is known by the name that tmux gives it.
+        // A process that left the tree is known by the name that tmux gives it.
         let is_seen = processes.iter().any(|process| process.is_called(current_command));
         let by_command = || self.by_rank(pinned).find(|known| known.is_called(current_command));
         if let Some(known) = (!is_seen).then(by_command).flatten() {
@@ -166,7 +166,7 @@ impl KnownTool {
                 .is_some_and(|(_, script)| self.tool.scripts.iter().any(|known| known.is_match(script)))
     }
 
-    /// The same of one that has a screen for people: not `claude -p`, and no server for other programs.
+    /// Whether a process runs an agent with a screen for people: not `claude -p`, and no server for other programs.
     fn runs_interactively(&self, process: &ProcessInfo) -> bool {
         let headless = &self.tool.data.headless;
         let program = self.script(process).map_or(0, |(place, _)| place);

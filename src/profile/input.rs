@@ -14,7 +14,7 @@ pub(super) struct Special {
     /// What becomes of them, to follow the word "taken"; `None` if they arrive unchanged because of the padding.
     pub taken: Option<String>,
     pub taken_as: TakenAs,
-    /// What is sent after them so that they arrive unchanged. The agent cuts it off.
+    /// Padding that makes them arrive unchanged. The agent cuts it off.
     pub pad: String,
 }
 
@@ -36,7 +36,7 @@ impl RefusedInputs {
         Self(specials.into())
     }
 
-    /// What the agent takes a text as, unless it is a prompt: `as a shell command`.
+    /// How the agent takes a text that is no prompt: `as a shell command`.
     pub fn taken(&self, text: &str) -> Option<String> {
         let taken: Vec<&str> = self.of(text).filter_map(|special| special.taken.as_deref()).collect();
         (!taken.is_empty()).then(|| taken.join(" and "))

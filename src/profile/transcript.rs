@@ -69,7 +69,7 @@ impl Transcript {
             for j in (0..dialog.len()).rev() {
                 let shared = line.text == dialog[j].text;
                 ending[j + 1] = if shared { ending[j] + weight(line) } else { 0 };
-                // Of stretches with the same weight the later one counts: the same may have been said before.
+                // The later of equal stretches counts: the same may have been said before.
                 if shared && ending[j + 1] >= SHARED && best.is_none_or(|(most, _)| ending[j + 1] >= most) {
                     best = Some((ending[j + 1], i.saturating_sub(j)));
                 }

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 
 use super::timeline::TimelineData;
 use super::totals::{DayTotals, TotalsOf};
-use super::{RecordId, ScreenId, Stored, Trouble};
+use super::{HistoryError, RecordId, ScreenId, Stored};
 use crate::agent_record::Said;
 use crate::ids::{ServerId, TerminalKey};
 use crate::screen::{PaneFacts, Screen};
@@ -70,7 +70,7 @@ pub struct StoredScreen {
 #[derive(Clone, Debug)]
 pub enum Answer {
     Terminal { key: TerminalKey, answer: Box<HistoryAnswer> },
-    Day { question: DayQuestion, answer: Result<Vec<DayTotals>, Trouble> },
+    Day { question: DayQuestion, answer: Result<Vec<DayTotals>, HistoryError> },
 }
 
 /// An answer about one terminal, in the order of [`QuestionKind`].
@@ -94,6 +94,6 @@ pub enum HistoryAnswer {
     /// The history cannot be read now.
     Failed {
         ask: QuestionKind,
-        trouble: Trouble,
+        trouble: HistoryError,
     },
 }

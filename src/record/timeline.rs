@@ -15,9 +15,6 @@ words! {
 
 /// How often a process that watches says so.
 pub const BEAT: Span = Span::from_secs(10);
-/// Two watches no further apart than this are one: another process took over from a killed one, whose last sign was some
-/// time before.
-const SEAM: Span = BEAT;
 
 impl Holder {
     /// Who has the turn in a state: the agent that works, the operator that it waits for, the operator for whom it is
@@ -39,7 +36,7 @@ impl Holder {
 pub struct Point {
     pub at: Timestamp,
     pub holder: Holder,
-    /// What is wrong then: its last turn failed, or it cannot be read.
+    /// The trouble then: the last turn failed, or the terminal cannot be read.
     pub trouble: Option<Status>,
     /// The result of the last turn that had ended then, and when it did.
     pub result: TurnResult,
@@ -111,7 +108,7 @@ pub fn timeline(
     let mut line = TimelineBuilder { done: Vec::new(), at: from, end: to };
     for (begin, end) in merged(watched) {
         line.until(begin, Holder::Unwatched, None);
-        // Of what was before, the last one says who had the turn at the beginning.
+        // The last earlier point says who had the turn at the beginning.
         let before = points.partition_point(|point| point.at <= from).saturating_sub(1);
         let first = points.partition_point(|point| point.at < begin).max(before);
         let inside = points.iter().skip(first).take_while(|point| point.at <= end.min(to));
@@ -166,7 +163,8 @@ fn merged(watched: &[(Timestamp, Timestamp)]) -> Vec<(Timestamp, Timestamp)> {
     let mut merged: Vec<(Timestamp, Timestamp)> = Vec::new();
     for (begin, end) in sorted {
         match merged.last_mut() {
-            Some((_, last)) if begin.since(*last) <= SEAM => *last = end.max(*last),
+            // Another process took over from a killed one, whose last sign was some time before.
+            Some((_, last)) if begin.since(*last) <= BEAT => *last = end.max(*last),
             _ => merged.push((begin, end)),
         }
     }

@@ -90,7 +90,7 @@ fn add_known<T: Copy>(sum: &mut Option<T>, more: Option<T>, add: impl FnOnce(T, 
     }
 }
 
-/// What stands for an agent that is not known, and for the label of what has none.
+/// Stands for an unknown agent, and for a missing label.
 pub const NAMELESS: &str = "-";
 
 impl DayTotals {
@@ -99,9 +99,6 @@ impl DayTotals {
         self.name == NAMELESS
     }
 }
-
-/// The length of an hour.
-pub const HOUR: Span = Span::from_secs(3600);
 
 /// An hour of the clock on the wall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -75,7 +75,7 @@ pub fn replay(
             }
         }
         Sampling::Every(tick) => {
-            let tick = tick.max(Span::from_millis(1)).as_millis();
+            let tick = tick.as_millis().max(1);
             let mut latest: Option<Frame> = None;
             let mut frames = Player::new(recording).peekable();
             for n in 0..=recording.duration().as_millis() / tick {
@@ -171,7 +171,7 @@ impl<'a> Watch<'a> {
     fn wait(&mut self, until: Timestamp, published: &mut impl FnMut(Span, &State)) {
         while let Some(due) = self.fleet.poll_timeout().filter(|due| *due < until) {
             // A timer that is due at once must not stop the time.
-            self.handle(Input::TimePassed, due.max(self.now + Span::from_millis(1)).min(until), published);
+            self.handle(Input::TimePassed, due.max(self.now.next()).min(until), published);
             if self.now >= until {
                 return;
             }
@@ -182,12 +182,11 @@ impl<'a> Watch<'a> {
     /// polled all the time: at each of the fleet's timers, and often enough that no gap is left between two polls. While no
     /// timer runs, each distance is twice the one before, which is none: a year of silence takes a few polls.
     fn pass_time(&mut self, until: Timestamp, published: &mut impl FnMut(Span, &State)) {
-        const OFTEN: Span = Span::from_secs(1);
-        let mut distance = OFTEN;
+        let mut distance = Span::SECOND;
         while let Some(last) = self.last.clone() {
             // A timer that is due at once must not stop the time.
-            let due = self.fleet.poll_timeout().map(|due| due.max(self.now + Span::from_millis(1)));
-            distance = if due.is_some() { OFTEN } else { Span::from_millis(distance.as_millis() * 2) };
+            let due = self.fleet.poll_timeout().map(|due| due.max(self.now.next()));
+            distance = if due.is_some() { Span::SECOND } else { Span::from_millis(distance.as_millis() * 2) };
             let at = due.unwrap_or(until).min(self.now + distance);
             if at >= until {
                 return;
@@ -196,7 +195,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// What the agent's records say at a time since the start, where that is something else than before.
+    /// New content of the agent's records at a time since the start.
     fn read_records(&mut self, at: Span) -> Option<Box<AgentRecordReading>> {
         let mut is_read = false;
         while let Some((event, rest)) = self.to_come.split_first().filter(|(event, _)| event.at <= at) {

@@ -28,7 +28,7 @@ impl Field {
     }
 }
 
-/// What holds from one time until the next; `None` is not judged.
+/// A value that holds from one time until the next; `None` is not judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
     pub from: Span,

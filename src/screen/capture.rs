@@ -46,7 +46,7 @@ impl CaptureReader {
                     if std::str::from_utf8(&bytes[..count]).is_ok() { count } else { bytes.len() }
                 }
             };
-            // What is not whole may go on with what follows it: then all the rest is parsed.
+            // An incomplete sequence may go on in the rest, so all of it is parsed.
             parser.advance(self, &bytes[..count]);
             bytes = &bytes[count..];
         }

@@ -14,7 +14,7 @@ use super::{Color, Row, RowBuilder, Screen, Style};
 
 /// The first byte of an encoded screen.
 const SCREEN_VERSION: u8 = 1;
-/// What a blob may grow to when it is unpacked: far more than a screen of 1000 × 1000 cells in a hundred colours.
+/// The largest size of an unpacked blob: far more than a screen of 1000 × 1000 cells in a hundred colours.
 pub(crate) const MOST_UNPACKED: usize = 32 << 20;
 /// zstd's level for a screen in memory: a full one of 160×45 takes 7 kB as it was captured, and 1 kB packed.
 const LEVEL: i32 = 1;

@@ -359,7 +359,7 @@ impl<'a> Answering<'a> {
         }
     }
 
-    /// What is ticked is what was meant: on to the row that hands it in.
+    /// The right options are ticked: on to the row that submits them.
     fn go_to_submit(&mut self, dialog: &Dialog, now: Span) -> AnswerStep {
         let distance = dialog.distance_to_submit();
         if distance > 0 {

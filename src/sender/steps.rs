@@ -461,13 +461,13 @@ impl<'a> Steps<'a> {
         Step::Poll { after: self.limits.poll }
     }
 
-    /// That it was taken, and how the model gets it where that is not as the prompt.
+    /// Accepted, and how the model gets it if not as the prompt.
     fn accepted(&self, entry: &BeforeEnter) -> Outcome {
         let is_attached = self.prompt.attaches && entry.pasted.holds_a_paste_of(self.prompt.text);
         Outcome::Accepted(is_attached.then(|| "handed to the model as an attachment".to_owned()))
     }
 
-    /// What has become of it when another program has taken the agent's place since the paste.
+    /// The outcome when another program has replaced the agent since the paste.
     fn usurped(&self, command: &str) -> Option<Outcome> {
         let why = format!("the agent has ended, and {command}, which runs there now, may have got the text and run it");
         match &self.stage {

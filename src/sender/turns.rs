@@ -11,14 +11,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Refusal;
+use crate::clock;
 use crate::fleet::TerminalKey;
 use crate::hash::Fnv;
 use crate::private::{self, Lock};
 
 /// How long another process may take, which has limits of its own.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often it is asked whether another process is done.
-const ASK: Duration = Duration::from_millis(20);
 
 /// Who may send where.
 #[derive(Debug)]
@@ -44,7 +43,7 @@ struct Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // As long as it is locked: whoever waits for it sees that it is gone, and makes another one.
+        // Removed while locked: a waiting process sees that it is gone, and makes another one.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -72,7 +71,7 @@ impl Turns {
             match claim(&path) {
                 Ok(Some(claim)) => return Ok(SendLock { _file: Some(claim), _here: here }),
                 Ok(None) if Instant::now() >= deadline => return Err(Refusal::Occupied(PATIENCE.as_secs())),
-                Ok(None) => tokio::time::sleep(ASK).await,
+                Ok(None) => tokio::time::sleep(clock::A_MOMENT).await,
                 Err(error) => {
                     tracing::warn!(%error, path = %path.display(), "other processes may send there at the same time");
                     return Ok(SendLock { _file: None, _here: here });

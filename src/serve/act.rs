@@ -27,7 +27,7 @@ use crate::operation::{
 use crate::present::answer;
 use crate::present::dialog_shown::DialogShown;
 use crate::present::item::Item;
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::sender::Gate;
 use crate::sender::PromptBack;
 use crate::status::Hindrance;
@@ -42,11 +42,8 @@ const MOST_KEYS: usize = 64;
 const LONGEST_KEY: usize = 128;
 /// How many operations may be in progress; beyond that, the caller waits.
 pub(super) const MOST: u32 = 32;
-/// How long to wait for the text of a dialog that replaces the one that was answered.
-const ANOTHER_DIALOG: Duration = Duration::from_secs(2);
-const POLL_PAUSE: Duration = Duration::from_millis(50);
-/// How long to wait for a name that is not known, or is another pane's now.
-const ASKED_ANEW: Duration = Duration::from_secs(1);
+/// How long to wait until it is known what tmux shows now: the dialog after the one that was answered, or who has a name.
+const NEWS: Duration = Duration::from_secs(2);
 /// The header that makes a request one act, however often it is sent, and the one that marks a repeated answer.
 const KEY: &str = "idempotency-key";
 const REPEATED: &str = "idempotent-replayed";
@@ -228,7 +225,7 @@ impl Served {
     /// Runs something on the history's file, which may block.
     async fn in_store<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&std::path::Path, Owner, Timestamp) -> Result<T, Trouble> + Send + 'static,
+        work: impl FnOnce(&std::path::Path, Owner, Timestamp) -> Result<T, HistoryError> + Send + 'static,
     ) -> Result<T, HttpReply> {
         let Some((path, owner)) = self.history.clone() else {
             let hint = "set `enabled = true` in [history]";
@@ -249,7 +246,7 @@ impl Served {
     /// Waits until what is known of a name is what tmux says now: it may have been given to another session a moment ago. What
     /// still is not so then is refused where it is to be done.
     async fn ask_anew(&self, id: &str) {
-        let until = Instant::now() + ASKED_ANEW;
+        let until = Instant::now() + NEWS;
         loop {
             let name = id.to_owned();
             let meant = self.of(id.to_owned(), move |_, item, _| Ok((item.key().clone(), item.named_by(&name)))).await;
@@ -263,7 +260,7 @@ impl Served {
             if self.ask(wake).await.is_err() {
                 return;
             }
-            tokio::time::sleep(POLL_PAUSE).await;
+            tokio::time::sleep(clock::A_MOMENT).await;
         }
     }
 
@@ -288,12 +285,12 @@ impl Served {
 
     /// The dialog that replaces another one in a terminal, as soon as it is known.
     async fn dialog_after(&self, id: &str, before: &str) -> Value {
-        let until = Instant::now() + ANOTHER_DIALOG;
+        let until = Instant::now() + NEWS;
         loop {
             let shown = |_: &Engine, terminal: &Terminal, _| Ok(json!(DialogShown::of(terminal)));
             match self.of_terminal(id.to_owned(), shown).await {
                 Ok(dialog) if dialog["id"] != before || Instant::now() >= until => return dialog,
-                Ok(_) => tokio::time::sleep(POLL_PAUSE).await,
+                Ok(_) => tokio::time::sleep(clock::A_MOMENT).await,
                 Err(_) => return Value::Null,
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::body::Bytes;
 use axum::extract::{Request, State};
@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::listener::ARRIVES;
 use super::listener::Peer;
 use super::places::ConnectionPlace;
 use crate::address::WebAddress;
@@ -28,8 +29,6 @@ const A_SECOND: f64 = 50.0;
 const STREAMS: usize = 16;
 /// The header with the token's scope, so that a client offers only what is allowed.
 const SCOPE: &str = "fleetwatch-scope";
-/// How long a body may take to arrive.
-const BODY: Duration = Duration::from_secs(10);
 
 /// An answer in JSON with its status. Most of them refuse a request: why, and what to do about it.
 #[derive(Clone, Debug)]
@@ -290,8 +289,8 @@ pub(super) async fn json_body(request: Request, longest: usize) -> Result<Bytes,
         return Err(HttpReply::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is not JSON", hint));
     }
     let reading = axum::body::to_bytes(request.into_body(), longest);
-    let body = tokio::time::timeout(BODY, reading).await.map_err(|_| {
-        let hint = format!("a body must arrive within {} seconds", BODY.as_secs());
+    let body = tokio::time::timeout(ARRIVES, reading).await.map_err(|_| {
+        let hint = format!("a body must arrive within {} seconds", ARRIVES.as_secs());
         HttpReply::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive", hint)
     })?;
     body.map_err(|_| {

@@ -24,11 +24,12 @@ use tokio::time::Sleep;
 use tower::ServiceExt as _;
 
 use super::places::{ConnectionPlace, ConnectionPlaces};
+use crate::clock;
 use crate::present::objection::Objection;
 use crate::private;
 
-/// How long the head of a request may take, and how long a connection may be idle.
-const HEAD: Duration = Duration::from_secs(10);
+/// How long the head of a request may take, its body, and how long a connection may be idle.
+pub(super) const ARRIVES: Duration = Duration::from_secs(10);
 /// How long a client may leave its answer unread.
 const UNREAD: Duration = Duration::from_secs(30);
 /// The longest head of a request, in bytes.
@@ -140,7 +141,7 @@ impl Listener {
                 Err(error) => {
                     tracing::warn!(%error, "a connection was not taken");
                     // Without free file descriptors the next one fails as well.
-                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    tokio::time::sleep(clock::A_MOMENT).await;
                     continue;
                 }
             };
@@ -179,7 +180,7 @@ pub(super) async fn answer(
         router.clone().oneshot(request)
     });
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(HEAD_BYTES);
+    http.timer(TokioTimer::new()).header_read_timeout(ARRIVES).max_buf_size(HEAD_BYTES);
     let connection = http.serve_connection(TokioIo::new(Patient { stream, unread: None }), service);
     let mut connection = std::pin::pin!(connection);
     let is_ended = tokio::select! {

@@ -12,7 +12,7 @@ const PAGE: &str = include_str!("page.html");
 const MANIFEST: &str = include_str!("manifest.json");
 const ICON: &[u8] = include_bytes!("../../config/icon.png");
 
-/// What a browser may do with the page: run its own script, identified by its hash, and ask this server.
+/// The rights of the page in a browser: its own script, identified by its hash, and requests to this server.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let allowed = |element: &str| {
         let (open, close) = (format!("<{element}>"), format!("</{element}>"));

@@ -146,7 +146,7 @@ mod tests {
         let acting: Vec<ConnectionPlace> =
             (0..20).filter_map(|_| places.take()).filter(|place| place.hold(&act)).collect();
         assert_eq!(acting.len(), 20);
-        // One that goes on asking keeps its place, and another token may use it in turn, as behind a proxy.
+        // A busy reader keeps its place, and another token may use it in turn, as behind a proxy.
         assert!(held[0].hold(&readers[0]) && held[0].hold(&readers[2]));
     }
 }

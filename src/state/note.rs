@@ -49,7 +49,7 @@ impl Note {
         }
     }
 
-    /// The same with what somebody typed for a part of it; without that part where this comes to nothing.
+    /// The note with one part typed anew; without it if that comes to nothing.
     pub fn with(mut self, part: NotePart, typed: &str) -> Self {
         let place = match part {
             NotePart::Name => &mut self.name,

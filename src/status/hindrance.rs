@@ -16,7 +16,7 @@ pub enum Hindrance {
     Dialog,
     Menu,
     Working,
-    /// What stands in the prompt would make a command of the text, or the agent's shell mode would run it.
+    /// The text in the prompt would make a command of it, or the agent's shell mode would run it.
     Command,
     /// Somebody has begun to write.
     Draft,
@@ -44,7 +44,7 @@ impl Hindrance {
         Hindrance::at_prompt(state.waits(), menu, state.assessment.ui_context, state.turn.phase, &state.surface)
     }
 
-    /// What a screen says of it, by what it asks, its phase and its prompt.
+    /// The hindrance on a screen, by its question, its phase and its prompt.
     pub fn at_prompt(dialog: bool, menu: bool, context: UiContext, phase: Phase, surface: &Surface) -> Option<Self> {
         Some(match phase {
             _ if dialog => Hindrance::Dialog,
@@ -89,7 +89,7 @@ impl Hindrance {
         }
     }
 
-    /// What the operator can do about it on the command line, where that is plain.
+    /// The operator's remedy on the command line, if that is plain.
     pub const fn hint(self) -> &'static str {
         match self {
             Hindrance::Gone => "`fleetwatch list` shows what is there now",

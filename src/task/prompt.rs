@@ -231,18 +231,15 @@ fn is_log(row: &str) -> bool {
 /// after a colon does so sooner.
 const ASKING: Span = Span::from_secs(1);
 
-/// How long a full-screen program must stand still before it counts as waiting for keys. Programs that repaint by
-/// themselves, such as monitors, do so more often.
-const FULL_SCREEN: Span = Span::from_secs(2);
-
-/// How long a task whose screen stands still may yet be given something else to do.
-pub const SETTLED: Span = FULL_SCREEN;
+/// How long a full-screen program must stand still before it counts as waiting for keys, and a task that stands still may yet be
+/// given something else to do. Programs that repaint by themselves, such as monitors, do so more often.
+pub const SETTLED: Span = Span::from_secs(2);
 
 /// What is remembered of a pane from poll to poll.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct PromptDetector {
     preview: Option<Preview>,
-    /// What ran then, and the question that both showed: only new rows are searched for one.
+    /// The command then, and the question on both screens: only new rows are searched for one.
     command: String,
     asked: Option<TaskPrompt>,
     /// Since when the preview is the same.
@@ -317,7 +314,7 @@ impl PromptDetector {
         } else if self.prompt().is_some() {
             TaskStatus::WaitingInput
         } else if pane.alternate {
-            let still = now.since(self.still_since) >= FULL_SCREEN && caret.is_some_and(|caret| caret.visible);
+            let still = now.since(self.still_since) >= SETTLED && caret.is_some_and(|caret| caret.visible);
             if snapshot::is_interactive(&pane.command) || still {
                 TaskStatus::WaitingInput
             } else {

@@ -257,7 +257,7 @@ impl Task {
         self.is_gone
     }
 
-    /// What becomes of it when its server ends: a program that had ended before keeps how it did.
+    /// Its state when its server ends: a program that had ended before keeps its result.
     pub fn gone_with_server(mut self, now: Timestamp) -> Self {
         if !self.is_dead() {
             // Nothing that it could not be polled for counts any more.
@@ -270,7 +270,7 @@ impl Task {
         self
     }
 
-    /// What it was when it was polled last, where it cannot be polled now.
+    /// Its status at the last poll, if it cannot be polled now.
     pub fn before(&self) -> Option<Status> {
         self.unreachable.as_ref().map(|unreachable| Status::of_task(unreachable.status, None))
     }
@@ -280,7 +280,7 @@ impl Task {
         self.pane.as_ref().filter(|pane| pane.dead)?.exit_code
     }
 
-    /// What runs in it: the command that it was started with, else the program.
+    /// Its command: the one that started it, else the program.
     pub fn command(&self) -> &str {
         let pane = self.pane.as_ref();
         pane.map_or("", |pane| pane.start_command.as_deref().unwrap_or(&pane.command))
@@ -463,7 +463,7 @@ impl Task {
         }
     }
 
-    /// What a target that means this task says of its place: nothing if it is an id or the name that the operator gave it.
+    /// The place in a target that means this task; none if the target is an id or the operator's name for it.
     pub fn named_by(&self, target: &str) -> Option<NamedPlace> {
         if is_id(target) || self.note.name.as_deref() == Some(target) {
             return None;

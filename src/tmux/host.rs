@@ -19,8 +19,10 @@ use tokio::time::timeout;
 use super::error::Error;
 use super::transport::{OUTPUT_LIMIT, Output, Settings, Transport, Way, command, spawn_error};
 use super::words::Nonce;
+use crate::clock;
 use crate::fleet::ServerId;
 use crate::screen::harmless;
+use crate::time::Span;
 
 /// The loop on the host.
 const LOOP: &str = include_str!("host.sh");
@@ -91,8 +93,8 @@ pub(super) async fn call(
             host.put_back(session);
             Ok(output)
         }
-        Ok(Err(Broken::TooMuch)) => Err(Error::Garbled(format!("more than {} MiB", OUTPUT_LIMIT >> 20))),
-        Ok(Err(Broken::Ended)) => Err(host.unreachable(name, session.last_words().await)),
+        Ok(Err(HostError::TooMuch)) => Err(Error::Garbled(format!("more than {} MiB", OUTPUT_LIMIT >> 20))),
+        Ok(Err(HostError::Ended)) => Err(host.unreachable(name, session.last_words().await)),
         Err(_) => Err(late()),
     }
 }
@@ -239,7 +241,7 @@ struct Session {
 
 /// Why there is no answer.
 #[derive(Clone, Copy, Debug)]
-enum Broken {
+enum HostError {
     /// The connection is gone.
     Ended,
     /// The answer is longer than any should be.
@@ -276,7 +278,7 @@ impl Session {
     }
 
     /// Hands the loop over, and waits until it runs. What a login prints before is nobody's business.
-    async fn hear_greeting(&mut self, script: &str, nonce: &Nonce) -> Result<(), Broken> {
+    async fn hear_greeting(&mut self, script: &str, nonce: &Nonce) -> Result<(), HostError> {
         let Self { input, output, machine, .. } = self;
         let write = input.write_all(script.as_bytes());
         let read = async {
@@ -289,7 +291,7 @@ impl Session {
         Ok(())
     }
 
-    async fn ask(&mut self, words: &[String], stdin: &[u8]) -> Result<Output, Broken> {
+    async fn ask(&mut self, words: &[String], stdin: &[u8]) -> Result<Output, HostError> {
         let nonce = Nonce::new();
         let mut request = format!("{nonce} {} {}\n", words.len(), stdin.len());
         words.iter().for_each(|word| request.extend([word.as_str(), "\n"]));
@@ -316,11 +318,11 @@ impl Session {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// What was said at last before the connection ended: by what leads there, or by a login that lets nobody in.
+    /// The last words before the connection ended: of the program that leads there, or of a login that refused.
     async fn last_words(&mut self) -> String {
-        let ended = timeout(Duration::from_secs(1), self.child.wait()).await;
-        // Who hears the complaints may not have heard the last one yet.
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        let ended = timeout(Span::SECOND.into(), self.child.wait()).await;
+        // The reader of complaints may not have got the last one yet.
+        tokio::time::sleep(clock::A_MOMENT).await;
         let said = [lock(&self.complaints).clone(), std::mem::take(&mut self.output.bytes)];
         let last = said.iter().find_map(|bytes| {
             let text = String::from_utf8_lossy(bytes);
@@ -344,8 +346,8 @@ struct AnswerReader {
 }
 
 impl AnswerReader {
-    /// What stands before the mark. What stands behind it is left for the next one.
-    async fn up_to(&mut self, mark: &str, limit: usize) -> Result<Vec<u8>, Broken> {
+    /// Returns what precedes the mark; the rest stays buffered.
+    async fn up_to(&mut self, mark: &str, limit: usize) -> Result<Vec<u8>, HostError> {
         let mark = mark.as_bytes();
         let mut searched = 0;
         loop {
@@ -356,12 +358,12 @@ impl AnswerReader {
                 return Ok(part);
             }
             if self.bytes.len() > limit {
-                return Err(Broken::TooMuch);
+                return Err(HostError::TooMuch);
             }
             searched = self.bytes.len().saturating_sub(mark.len() - 1);
             self.bytes.reserve(16 << 10);
             if !self.output.read_buf(&mut self.bytes).await.is_ok_and(|read| read > 0) {
-                return Err(Broken::Ended);
+                return Err(HostError::Ended);
             }
         }
     }

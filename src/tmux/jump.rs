@@ -241,8 +241,8 @@ impl TmuxKeys {
         self.bound.iter().find(|(_, does)| does == command).map(|(key, _)| key.as_str())
     }
 
-    /// What is pressed for a command, in a tmux that may itself run in a pane of another one: where both have the same
-    /// prefix, the outer one takes it, and has a key that hands it on. Without a key it is the command itself.
+    /// The keys for a command, in a tmux that may itself run in a pane of another one: where both have the same prefix, the outer
+    /// one takes it, and has a key that hands it on. Without a key it is the command itself.
     fn pressed_for(&self, command: &str, around: Option<&Self>) -> String {
         let key = self.key_of(command).filter(|_| !matches!(self.prefix.as_str(), "" | "None"));
         let handed_on = match around.filter(|around| around.prefix == self.prefix) {

@@ -7,24 +7,22 @@
 //! To print all facts of a pane costs the server four times what a brief row does, and a row that is not printed next to nothing.
 //! Pollers complete the rest from [`KnownRows`].
 
-mod homes;
 mod known;
 mod marks;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-
-pub(super) use known::Extent;
-pub use known::{CapturedPane, KnownRows, ListedPane, ListedSession, Listing};
-use known::{RowId, row_id};
-pub use marks::Marks;
-pub(in crate::tmux) use marks::names;
 
 use super::words::{Nonce, is_plain};
 use super::{Error, error};
 use crate::fleet::{PaneId, PaneLocation};
 use crate::ids::{ServerInstance, TerminalKey};
 use crate::screen::{Cursor, PaneFacts, Row, Screen, harmless};
+pub(super) use known::Extent;
+pub use known::{CapturedPane, KnownRows, ListedPane, ListedSession, Listing};
+use known::{RowId, row_id};
+pub use marks::Marks;
+pub(in crate::tmux) use marks::names;
 
 /// What a row is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +47,8 @@ pub(super) fn header_format(nonce: &Nonce, on_host: bool) -> String {
     format!("{nonce}H#{{pid}},%s,#{{version}},{}{nonce}", instance_format(on_host))
 }
 
-/// What a server says of itself that no other one does, in letters, digits and `. _ -`: its process and its start, and on a
-/// host the machine's name. The name of this machine may change while its servers live on.
+/// The identity of a server, in letters, digits and `. _ -`: its process and its start, and on a host the machine's name. The
+/// name of this machine may change while its servers live on.
 pub(super) fn instance_format(on_host: bool) -> &'static str {
     if on_host { "#{s/[^A-Za-z0-9._-]//:host}.#{pid}.#{start_time}" } else { "#{pid}.#{start_time}" }
 }
@@ -91,7 +89,7 @@ pub(super) fn session_format(nonce: &Nonce) -> String {
     format!("{nonce}W#{{session_id}},#{{session_windows}}{nonce}#{{session_name}}{nonce}#{{session_group}}{nonce}")
 }
 
-/// Whose screen follows, where its facts stand in the listing of the same call: the server runs a file of commands in one pass,
+/// Marks whose screen follows. Its facts stand in the listing of the same call: the server runs a file of commands in one pass,
 /// and reads nothing that panes print meanwhile.
 pub(super) fn mark_format(nonce: &Nonce, pane: PaneId) -> String {
     format!("{nonce}M{}{nonce}", pane.0)
@@ -160,7 +158,7 @@ impl Listing {
     }
 }
 
-/// The same of a poll that listed so much, completed by what is known.
+/// Reads a poll that listed so much, completed by the known rows.
 pub(super) fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Extent>) -> Result<Listing, Error> {
     let mut parts = text.split(mark);
     // Nothing of ours stands before the first mark.
@@ -210,7 +208,7 @@ pub(super) fn parse(text: &str, mark: &str, known: &KnownRows, extent: Option<Ex
                     }),
                     Some(Extent::Whole) | None => false,
                 };
-                homes::find_homes(&mut listing.panes, &listing.sessions);
+                find_homes(&mut listing.panes, &listing.sessions);
                 return Ok(listing);
             }
             'B' => {
@@ -468,8 +466,8 @@ fn read_capture(pane: Arc<ListedPane>, tail: &str) -> CapturedPane {
     CapturedPane { pane, screen }
 }
 
-/// The rows of the pane out of those that were captured. tmux scrolls a dead pane by one row to write into its last one
-/// that it is dead: the row that this pushed out is shown again, and tmux's own, which no program printed, is not.
+/// The rows of a captured pane without tmux's own. tmux scrolls a dead pane by one row to write into its last one that it is
+/// dead: the row pushed out is shown again, and tmux's own, which no program printed, is not.
 fn without_notice(facts: &PaneFacts, captured: Screen, above: usize) -> Screen {
     let is_notice = |row: &Row| row.text().trim_start().starts_with(DEAD);
     let (columns, mut rows) = (captured.columns(), captured.into_rows());
@@ -484,6 +482,51 @@ fn without_notice(facts: &PaneFacts, captured: Screen, above: usize) -> Screen {
     }
     rows.drain(..above.min(rows.len()));
     Screen::new(columns, rows)
+}
+
+/// Says of each row whether its window is at home there, and which other sessions show it.
+pub(super) fn find_homes(rows: &mut [Arc<ListedPane>], sessions: &BTreeMap<u32, ListedSession>) {
+    let mut shown: HashMap<PaneId, Vec<usize>> = HashMap::with_capacity(rows.len());
+    rows.iter().enumerate().for_each(|(nth, row)| shown.entry(row.id).or_default().push(nth));
+    let homes: BTreeSet<usize> = shown.values().filter_map(|places| home(places, rows, sessions)).collect();
+    // A window that is linked into a session renames no other there.
+    let mut windows: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for row in homes.iter().map(|nth| &rows[*nth]).filter(|_| homes.len() < rows.len()) {
+        windows.entry(row.session_id).or_default().insert(row.window_id);
+    }
+    for places in shown.into_values() {
+        let linked: Vec<(usize, String, u32)> =
+            if let [_] = places[..] { Vec::new() } else { places.iter().map(|nth| address(*nth, rows)).collect() };
+        for nth in places {
+            let (row, at_home) = (&rows[nth], homes.contains(&nth));
+            let links = linked.iter().filter(|(other, ..)| *other != nth);
+            let links: Vec<(String, u32)> = links.map(|(_, session, index)| (session.clone(), *index)).collect();
+            let own = windows.get(&row.session_id).filter(|_| at_home).and_then(|own| u32::try_from(own.len()).ok());
+            let session_windows = own.unwrap_or(row.place.session_windows);
+            if at_home != row.at_home || session_windows != row.place.session_windows || links != row.place.links {
+                let place = PaneLocation { links, session_windows, ..PaneLocation::clone(&row.place) }.into();
+                rows[nth] = ListedPane { place, at_home, ..ListedPane::clone(row) }.into();
+            }
+        }
+    }
+}
+
+fn address(nth: usize, rows: &[Arc<ListedPane>]) -> (usize, String, u32) {
+    (nth, rows[nth].place.session.clone(), rows[nth].place.window_index)
+}
+
+/// The row of the session that a window was made in: the one into which it was linked first, and of a group, whose sessions
+/// tmux links anew now and then, the session that was made first.
+fn home(places: &[usize], rows: &[Arc<ListedPane>], sessions: &BTreeMap<u32, ListedSession>) -> Option<usize> {
+    let group = |nth: &usize| sessions.get(&rows[*nth].session_id).map_or("", |session| session.group.as_str());
+    let first = places.iter().find(|nth| rows[**nth].is_linked_first);
+    let made_first =
+        |places: &mut dyn Iterator<Item = &usize>| places.min_by_key(|nth| rows[**nth].session_id).copied();
+    match first {
+        Some(first) if group(first).is_empty() => Some(*first),
+        Some(first) => made_first(&mut places.iter().filter(|nth| group(nth) == group(first))),
+        None => made_first(&mut places.iter()),
+    }
 }
 
 #[cfg(test)]

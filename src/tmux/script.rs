@@ -55,7 +55,7 @@ impl Script {
         self.screen(pane);
     }
 
-    /// One pane's facts, and its screen. All is taken in the same pass of the server, so that it belongs together.
+    /// Captures one pane's facts and screen in one pass of the server, so that they belong together.
     fn capture_as(&mut self, kind: ListedKind, nonce: &Nonce, pane: PaneId) {
         let facts = listing::row_format(nonce, kind);
         self.push(DisplayMessage::new().print().target_pane(pane.to_string()).message(facts).build());

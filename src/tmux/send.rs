@@ -135,7 +135,7 @@ impl Server {
     }
 }
 
-/// What stands in the way according to [`FACTS`]; where they are as they should be, it was the guard.
+/// The obstacle that [`FACTS`] show; if there is none, the guard refused.
 fn obstacle(facts: &str, pid: u32) -> Obstacle {
     let mut facts = facts.split(' ');
     match facts.next() {

@@ -127,8 +127,8 @@ impl Server {
         Ok(start)
     }
 
-    /// Starts a program in the place of one that has ended; without words, the same one again. tmux blanks the screen; what the
-    /// one before has printed above it goes as well, so that what is there is of one run.
+    /// Starts a program in place of an ended one; without words, the same one. tmux blanks the screen; earlier output above it is
+    /// cleared as well, so that the window shows one run.
     pub async fn begin_again(
         &self,
         key: &TerminalKey,
@@ -184,7 +184,7 @@ impl Server {
         self.run_script(script).await.map(drop)
     }
 
-    /// Takes from a session that it is one of tasks because `run` made it. One that is not there is none.
+    /// Withdraws the mark that `run` set on a session of tasks. A missing session has none.
     pub async fn undeclare_tasks(&self, session: &str) -> Result<(), Error> {
         let mut script = Script::new();
         script.push(unset(&[], &format!("={session}:"), names::TASKS));

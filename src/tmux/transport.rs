@@ -60,7 +60,7 @@ pub struct CommandTransport {
     pub hosts: Vec<Pattern>,
     /// The command before the program's own words; `{host}` in it stands for the name.
     pub command: Vec<String>,
-    /// The same for a program that has the operator's terminal.
+    /// The command for a program that takes over the operator's terminal.
     pub terminal: Vec<String>,
 }
 
@@ -258,7 +258,7 @@ fn ssh_options(name: &str, way: Way) -> Vec<String> {
     options.flat_map(|option| ["-o".to_owned(), option]).collect()
 }
 
-/// What a server prints at most in one call. Five hundred full screens are a tenth of it.
+/// The most that a server prints in one call. Five hundred full screens are a tenth of it.
 pub(super) const OUTPUT_LIMIT: usize = 64 << 20;
 
 /// What a process left behind.

@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 struct Doing {
     availability: Availability,
     phase: Phase,
-    /// What has the keyboard; another prompt makes no difference where the phase says it all.
+    /// The context that has the keyboard. Another prompt makes no difference where the phase says it all.
     context: Option<UiContext>,
     dialog: Option<DialogName>,
 }
@@ -76,7 +76,7 @@ impl Ages {
         match (name, self.dialog) {
             (Some(name), Some((known, _))) if name == known => {}
             (Some(name), _) => self.dialog = Some((name, since)),
-            // What covers a dialog for a while does not make it another one, nor does an outage.
+            // A menu over a dialog, or an outage, does not make it another dialog.
             (None, _) if next.phase == Phase::Unknown && next.may_show_a_dialog() => {}
             (None, _) => self.dialog = None,
         }

@@ -14,7 +14,7 @@ words! {
     }
 }
 
-/// What is compared: an assessment, and a hash of the normalized text that it was made from.
+/// Two of these are compared: an assessment, and a hash of the normalized text behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assessed {
     pub assessment: Assessment,

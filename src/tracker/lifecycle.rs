@@ -69,7 +69,7 @@ impl Lifecycle {
         let known = readiness_of(published);
         self.unknown_since = (known == Readiness::Unknown).then(|| self.unknown_since.unwrap_or(now));
         let coverage = turn.coverage;
-        // What has stalled stays so as long as nothing is known, whether it was polled all the time or not.
+        // A stall lasts as long as nothing is known, whether it was polled all the time or not.
         let stalls = |since: Option<Timestamp>, stalled: bool| {
             let timer =
                 since.map(|since| coverage.window(TimerName::UnknownToStalled, since, settings.unknown_to_stalled));

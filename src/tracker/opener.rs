@@ -6,12 +6,7 @@ use super::publish::aside;
 use super::{Opener, Tracker};
 use crate::profile::Classification;
 use crate::state::{AssessedAvailability, BusinessState, InputMode, Phase, UiContext};
-use crate::time::{Span, Timestamp};
-
-/// How long after an agent listed its commands one of them may open a list of choices.
-const COMMAND: Span = Span::from_secs(3);
-/// How long after the end of a turn nobody has had the time to press a key.
-const QUICK: Span = Span::from_secs(2);
+use crate::time::Timestamp;
 
 impl Tracker {
     /// A reading in which a list of choices that the agent opened asks for one.
@@ -43,11 +38,12 @@ impl Tracker {
     }
 
     fn opened_by(&self, now: Timestamp) -> Opener {
-        let is_commanded = self.commanded_at.is_some_and(|at| now.since(at) < COMMAND) || self.turn.is_commanded();
+        let is_commanded =
+            self.commanded_at.is_some_and(|at| now.since(at) < self.settings.command) || self.turn.is_commanded();
         // Offers of an agent that has just started come when its prompt is there.
         let has_started = |last: &Classification| last.phase == Phase::Ready && last.turn.prompt.is_some();
         let is_at_prompt = self.last_reading.as_ref().is_some_and(|(last, _)| has_started(last));
-        let ended = self.turn.last_turn().at.is_some_and(|at| now.since(at) < QUICK);
+        let ended = self.turn.last_turn().at.is_some_and(|at| now.since(at) < self.settings.quick);
         if is_commanded || (is_at_prompt && !self.turn.is_in_flight() && !ended) {
             Opener::Operator
         } else {

@@ -73,7 +73,7 @@ pub enum GoneReason {
 }
 
 impl GoneReason {
-    /// What is said of it, of an agent that had ended before or not; that a pane was closed goes without saying.
+    /// The headline for an agent that had ended before or not; a closed pane goes without saying.
     pub(super) fn headline(self, had_ended: bool) -> Option<String> {
         let how = match self {
             Self::Pane if had_ended => "the pane is gone",
@@ -229,7 +229,7 @@ impl Published {
         matches!(self.diagnostics.availability, Availability::Available | Availability::Error)
     }
 
-    /// What distinguishes the dialog that waits for the operator from the next one.
+    /// The name of the waiting dialog, which differs from the next one's.
     pub(super) fn dialog_name(&self) -> Option<DialogName> {
         let waits = self.assessment.awaits_operator();
         Some(fnv(self.assessment.dialog.as_deref().filter(|_| waits)?.as_bytes()))

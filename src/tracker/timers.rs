@@ -118,8 +118,6 @@ const LONG_GAP: Span = Span::from_secs(30);
 pub const HANDOVER: Span = Span::from_secs(5);
 /// A gap is at least this many times as long as the distance of the polls before it: a slow host is slow at each poll.
 const UNUSUAL: u64 = 2;
-/// How long after a poll what it showed is still taken to hold; less than any window, so that none ends without a poll.
-const HOLDS: Span = Span::from_millis(750);
 
 /// Since when a terminal has been polled without a gap.
 #[derive(Clone, Copy, Debug)]
@@ -129,6 +127,7 @@ pub(super) struct Coverage {
     last: Timestamp,
     /// How far the last two polls were apart.
     distance: Span,
+    /// How long after a poll what it showed is still taken to hold.
     holds: Span,
     /// Whether no poll has come yet.
     is_first: bool,
@@ -139,11 +138,12 @@ pub(super) struct Coverage {
 
 impl Coverage {
     pub(super) fn new(settings: &Settings, now: Timestamp) -> Self {
-        let holds = HOLDS.min(Span::from_millis(settings.settle.as_millis() * 3 / 4));
+        // Less than any window, so that none ends without a poll.
+        let holds = Span::from_millis(settings.settle.min(settings.doubt).as_millis() * 3 / 4);
         Self { from: now, last: now, distance: Span::ZERO, holds, is_first: true, is_new: false, after_gap: false }
     }
 
-    /// A terminal that was not there before: nothing of it is older than now.
+    /// Notes that the terminal is new: nothing about it is older than now.
     pub(super) fn begins(&mut self) {
         self.is_new = true;
     }
@@ -182,7 +182,7 @@ impl Coverage {
         is_long.then(|| self.last - self.distance)
     }
 
-    /// The same of a long one.
+    /// Whether the last gap was a long one.
     pub(super) fn is_after_long_gap(&self) -> bool {
         self.after_gap && self.distance > LONG_GAP
     }
@@ -223,8 +223,22 @@ pub struct Settings {
     pub failed_probe_time: Span,
     /// How long a version that nobody has recorded must stand still before it is called ready.
     pub unrecorded_rest: Span,
-    /// How long a screen that cannot be read or contradicts itself is taken for a half-drawn one.
+    /// How long a screen that cannot be read or contradicts itself is taken for a half-drawn one, what changes after a resize for
+    /// the same text in other rows, and a request that the record alone knows for an old one.
     pub doubt: Span,
+    /// How long screen and record may differ; meanwhile the busy one counts. Both count whole seconds, and a little behind.
+    pub differ: Span,
+    /// How long a record that marks no turns is believed to be busy when the screen has come to rest: longer than any was seen
+    /// to lag behind.
+    pub record_lag: Span,
+    /// How long after a dialog was on the screen the record may still ask for what was answered there.
+    pub after_dialog: Span,
+    /// Within this time agents draw their greeting.
+    pub greeting: Span,
+    /// How long after an agent listed its commands one of them may open a list of choices.
+    pub command: Span,
+    /// How long after the end of a turn nobody has had the time to press a key.
+    pub quick: Span,
     /// Transitions kept in memory for each terminal.
     pub kept_transitions: usize,
 }
@@ -243,6 +257,12 @@ impl Default for Settings {
             failed_probe_time: Span::from_secs(3),
             unrecorded_rest: Span::from_millis(1500),
             doubt: Span::from_secs(1),
+            differ: Span::from_secs(2),
+            record_lag: Span::from_secs(10),
+            after_dialog: Span::from_secs(3),
+            greeting: Span::from_secs(5),
+            command: Span::from_secs(3),
+            quick: Span::from_secs(2),
             kept_transitions: 64,
         }
     }

@@ -88,7 +88,7 @@ pub(super) struct TurnTracker {
     growth: Option<(Timestamp, Span)>,
     /// When the terminal last changed its size.
     resized_at: Option<Timestamp>,
-    /// What the agent said of its account's limit, which has stopped the turn in flight unless that is seen to go on.
+    /// The agent's words about its account's limit, which has stopped the turn in flight unless that is seen to go on.
     limited: Option<String>,
     recorded: RecordedState,
 }
@@ -127,7 +127,7 @@ impl TurnTracker {
         &self.turn.last
     }
 
-    /// What the last turn's end rests on, if one has ended: the record that reported it, and what the screen was taken for.
+    /// The evidence of the last turn's end: the record that reported it, and what the screen was taken for.
     pub(super) fn evidence_of_last(&self) -> impl Iterator<Item = Evidence> {
         let (last, screen) = (&self.turn.last, self.turn.screen_result);
         let detail = last.detail.as_deref();
@@ -215,7 +215,7 @@ impl TurnTracker {
         let (reading, rested) = (sighting.reading, self.flight().is_none());
         let believed = self.note_activity(reading, now);
         self.greets = (self.greets || reading.is_opening()) && !reading.shows_input();
-        // What a command prints and the picker that it opens are not the work of a turn.
+        // Output of a command and the picker that it opens are not the work of a turn.
         let is_command = self.flight().is_some_and(Flight::is_command);
         let working = believed
             || self.record_goes_on(now)
@@ -229,7 +229,8 @@ impl TurnTracker {
                 flight.own = flight.own.take().filter(|own| own.region.prompt != shown);
             }
         }
-        let redrawn = self.is_redrawn(now);
+        // What changes may be the same text, drawn for another size.
+        let redrawn = self.resized_at.is_some_and(|at| now.since(at) < self.settings.doubt);
         if !working && !reading.in_dialog && redrawn {
             self.take_redrawn(&reading.turn);
         }
@@ -404,13 +405,6 @@ impl TurnTracker {
         } else if reading.phase == Phase::Ready && !self.is_in_flight() {
             self.turn.ended_region.get_or_insert_with(|| reading.turn.clone());
         }
-    }
-
-    /// Whether what changes on the screen may be the same text, drawn for another size.
-    fn is_redrawn(&self, now: Timestamp) -> bool {
-        /// Agents redraw themselves within this time.
-        const REDRAW: Span = Span::from_millis(1000);
-        self.resized_at.is_some_and(|at| now.since(at) < REDRAW)
     }
 
     /// A resize shows the same turn in other rows (SPEC §7, rule 3): what was remembered of the region that was seen

@@ -11,14 +11,11 @@ use super::turn::TurnTracker;
 use crate::agent_record::RecordedPhase;
 use crate::profile::Classification;
 use crate::state::{FactValue, Phase, Since};
-use crate::time::{Span, Timestamp};
-
-/// Status rows count whole seconds, and a little behind.
-const COUNTS: Span = Span::from_secs(2);
+use crate::time::Timestamp;
 
 impl Tracker {
-    /// What was said before nobody watched keeps its ages only where it is proven to be the same; `reading` is what stands
-    /// there now, if it is another one than the last.
+    /// Ages from before a gap are kept only if the state is proven to be the same; `reading` is the present one, if it differs
+    /// from the last.
     pub(super) fn doubt_ages(&mut self, reading: Option<&Classification>, now: Timestamp) {
         let was_prompted = std::mem::take(&mut self.was_prompted);
         let remembered = self.followed_until.take().filter(|until| now.since(*until) > HANDOVER);
@@ -28,7 +25,7 @@ impl Tracker {
         let is_proven = match self.published.phase {
             Phase::Active => {
                 let began = counted_since(reading, now);
-                let counts = began.is_some_and(|began| began <= since + COUNTS);
+                let counts = began.is_some_and(|began| began <= since + self.settings.differ);
                 counts || self.turn.is_recorded_since(RecordedPhase::Active, since)
             }
             // A turn that was cancelled before its first output leaves the text as it was.

@@ -9,7 +9,7 @@ use super::{
     OverlayPlace, Topic, blank, field, find_live_task, frame, line, preview, span, text,
 };
 use crate::fleet::{TerminalKey, View};
-use crate::operation::{Act, Key, Privacy, Recipient, UnknownKey};
+use crate::operation::{Act, Key, KeyError, Privacy, Recipient};
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Span, Timestamp};
@@ -62,7 +62,7 @@ impl TaskAnswer {
         Some(Self { key, name, prompt, line, pause, is_enough: None, stage: LineStage::Typing })
     }
 
-    /// Whether what is typed is not to be read by others.
+    /// Whether the input must be hidden.
     fn is_secret(&self) -> bool {
         let asked = self.prompt.to_lowercase();
         let mut words = asked.split(|c: char| !c.is_alphanumeric());
@@ -99,7 +99,7 @@ impl TaskAnswer {
             return cx.say(&why);
         }
         let keys = self.line.text().chars().map(String::from).chain(["Enter".to_owned()]).map(|key| key.parse());
-        match keys.collect::<Result<Vec<Key>, UnknownKey>>() {
+        match keys.collect::<Result<Vec<Key>, KeyError>>() {
             Ok(keys) => {
                 // What programs ask for is not known, so nothing that is typed is kept.
                 cx.perform(Recipient::of_task(task), Act::Keys { keys, dialog: None, privacy: Privacy::Secret });

@@ -37,7 +37,7 @@ impl<'a> Deref for Canvas<'a> {
 }
 
 impl Canvas<'_> {
-    /// What was refused of a row whose turn ended with that: it says more than that the turn was interrupted.
+    /// The refused act that ended the row's turn, which says more than `interrupted`.
     pub fn refused(&self, item: Item<'_>) -> Option<String> {
         let terminal = item.terminal().filter(|_| item.status() == Status::Interrupted)?;
         let refused = self.log.refused(&terminal.key, terminal.state.last_turn.at?)?;

@@ -49,7 +49,7 @@ pub struct Composer {
     replaced: Option<(String, Option<Timestamp>)>,
     /// Whether that text is selected as a whole: what is typed takes its place, and any other key keeps it.
     is_selected: bool,
-    /// How it is to be sent once the operator has said yes to the question that lies over it.
+    /// When to send it, once the question over it is confirmed.
     asking: Option<When>,
     /// Why no prompt can wait, where none can.
     cannot_wait: Option<&'static str>,
@@ -62,7 +62,7 @@ impl Composer {
         Self::with(Recipients::One(key), &draft, memory)
     }
 
-    /// Why there is none for a terminal.
+    /// Why a terminal takes no prompt.
     pub fn refused(terminal: &Terminal) -> Option<String> {
         let name = &terminal.state.terminal.id;
         terminal.state.has_ended().then(|| format!("{name} takes no prompt: its agent has ended"))
@@ -206,7 +206,7 @@ impl Composer {
     /// Keeps what was written for the next time, at every change, so that it cannot be lost.
     fn keep_draft(&mut self, cx: &mut OverlayContext<'_, '_>) {
         let text = self.prompt();
-        // What is written anew has been seen by whoever writes it.
+        // The writer has seen what they have just written.
         self.is_kept &= !text.is_empty();
         let is_blank = text.trim().is_empty();
         let before = match &self.to {
@@ -491,7 +491,7 @@ impl Overlay for Composer {
         Flow::Stay
     }
 
-    /// What was taken is no draft any more, even if the composer was opened on it again.
+    /// An accepted prompt is no draft any more, even if the composer was opened on it again.
     fn on_event(&mut self, event: OverlayEvent<'_>, cx: &mut OverlayContext<'_, '_>) {
         match event {
             OverlayEvent::Ended {

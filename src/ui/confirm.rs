@@ -50,7 +50,7 @@ impl Overlay for Confirm {
 
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
-            // What it does has to be read first; the box says how.
+            // Its text has to be read first; the box says how.
             Action::Confirm if self.question.hold(&self.asked, cx.view.now).is_some() => Flow::Stay,
             Action::Confirm => {
                 cx.requests.append(&mut self.requests);

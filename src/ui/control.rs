@@ -2,6 +2,7 @@
 
 mod answering;
 mod arranging;
+mod confirming;
 mod direct;
 mod drafts;
 mod folding;
@@ -19,7 +20,7 @@ mod selection;
 mod tasks;
 mod waiting;
 
-use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind};
+use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind};
 
 use super::memory::OverlayMemory;
 use super::{
@@ -27,11 +28,7 @@ use super::{
 };
 use crate::fleet::{TerminalKey, View};
 use crate::status::Status;
-use crate::time::{Span, Timestamp};
 use group::{Group, NOTHING_SELECTED};
-
-/// How long a question is on the screen before it is confirmed: it may have been opened by a letter of a text.
-const NEW_QUESTION: Span = Span::from_millis(500);
 
 /// Every action that is not an overlay's own is in one of them.
 const GROUPS: &[Group] = &[
@@ -172,23 +169,8 @@ impl Ui {
         self.memory.toasts.retire_read(view.now);
         let is_read_only = matches!(self.context(), Context::Explanation | Context::Drill | Context::Today);
         match action {
-            Some(Action::Confirm) if self.context() == Context::Confirm && self.is_new(view.now) => {
-                let again = Keymap::name_of(key);
-                self.say(format!("nothing was done: the question is new on the screen; press {again} again"), view);
-                Vec::new()
-            }
+            _ if self.context() == Context::Confirm => self.key_of_question(action, key, view),
             Some(action) => self.perform(action, view),
-            None if key.code == KeyCode::Enter && self.context() == Context::Confirm => {
-                let yes = self.options.keymap.key_for(Context::Confirm, Action::Confirm).unwrap_or_default();
-                self.say(format!("not confirmed: press {yes} (Enter is ignored here)"), view);
-                Vec::new()
-            }
-            // The next letters of a text close what one of them opened.
-            None if self.context() == Context::Confirm && key.code.as_char().is_some() => {
-                let requests = self.perform(Action::Close, view);
-                self.say("nothing was done".to_owned(), view);
-                requests
-            }
             // It is read while one goes on: a key that is none of its own is meant for what is below.
             None if self.context() == Context::Outcomes => {
                 self.overlays.pop();
@@ -199,19 +181,17 @@ impl Ui {
                 self.say(format!("{} does nothing here; {help} lists keys", Keymap::name_of(key)), view);
                 Vec::new()
             }
-            None => {
-                let requests = self.with_top(view, |overlay, cx| overlay.key(key, cx)).1;
-                if self.context() == Context::Filter {
-                    self.follow_filter(view);
-                }
-                requests
-            }
+            None => self.key_of_top(key, view),
         }
     }
 
-    /// Whether a key has just opened what is on top.
-    fn is_new(&self, now: Timestamp) -> bool {
-        self.opened.is_some_and(|opened| now.since(opened) < NEW_QUESTION)
+    /// Gives a key that is no action's to what lies on top.
+    fn key_of_top(&mut self, key: KeyEvent, view: &View<'_>) -> Vec<Request> {
+        let requests = self.with_top(view, |overlay, cx| overlay.key(key, cx)).1;
+        if self.context() == Context::Filter {
+            self.follow_filter(view);
+        }
+        requests
     }
 
     fn paste(&mut self, text: &str, view: &View<'_>) -> Vec<Request> {

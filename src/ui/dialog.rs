@@ -6,7 +6,6 @@
 //! checks it again. When a dialog changes while it is shown, the choice is cleared, and keys do nothing for a second.
 
 mod body;
-mod drafts;
 mod several;
 mod state;
 mod verdict;
@@ -17,8 +16,9 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::prelude::{Buffer, Position, Rect};
 
 use self::state::{Held, Shown, Stage, Typing};
-use self::verdict::{NOT_SEEN, unknown};
+use self::verdict::{NOT_SEEN, TOO_EARLY, unknown};
 use super::composer::{NO_TEMPLATE, templates};
+use super::memory::OverlayMemory;
 use super::overlay::OverlayReply;
 use super::question::{Hold, Question, QuestionText};
 use super::raw::Raw;
@@ -31,14 +31,13 @@ use crate::fleet::{Terminal, View};
 use crate::operation::{Act, Asked, Operation, Outcome, PasteText, Recipient, Reply};
 use crate::status::Status;
 use crate::time::Timestamp;
-
 pub use body::TEXT_THEN_ENTER;
 pub use several::SeveralDialogs;
 pub use state::DialogBox;
 pub use verdict::{meant_option, verdict_hints};
 
 impl Shown {
-    /// What a terminal shows that waits, unless that is no dialog that can be read.
+    /// The readable dialog that a terminal waits with.
     fn of(terminal: &Terminal) -> Option<Self> {
         let (dialog, screen) = (terminal.dialog.as_ref()?, terminal.screen()?);
         let excerpt = terminal.state.assessment.operator_excerpt.clone().unwrap_or_default();
@@ -106,7 +105,7 @@ impl DialogBox {
                 if meant == Some(Action::RefuseWhy) {
                     self.typing = Some(Typing { line: LineInput::default(), option: chosen });
                 }
-                // One that came up just now may not be the one that the key was meant for that opened it.
+                // A dialog that just came up may not be the one that the key was meant for.
                 let since = terminal.state.since().at;
                 self.question.shown_since(self.slipped.map_or(since, |slipped| slipped.max(since)));
             }
@@ -139,18 +138,13 @@ impl DialogBox {
         self.question.is_deaf(now) || matches!(self.stage, Stage::Closed)
     }
 
-    /// Whether keys have gone to the dialog, or may be on their way.
-    fn may_have_sent(&self) -> bool {
-        self.has_sent || matches!(self.stage, Stage::Sending | Stage::Answered)
-    }
-
     /// Why the key that answers would send nothing.
     fn held(&self, now: Timestamp) -> Option<Held> {
         let shown = self.shown.as_ref()?;
         match self.question.hold(&self.asked(&Theme::default()), now) {
             _ if self.types_draft() => Some(Held::Lost),
             _ if self.is_deaf(now) => Some(Held::Not(Hold::Changed)),
-            _ if !shown.dialog.can_answer() => Some(Held::NoChoice),
+            _ if !shown.dialog.can_answer() => Some(Held::ChoiceError),
             Some(hold) => Some(Held::Not(hold)),
             None if self.question.chosen().is_none() => Some(Held::NothingChosen),
             None if shown.dialog.can_tick() && self.ticks.is_empty() => Some(Held::NothingTicked),
@@ -213,9 +207,9 @@ impl DialogBox {
             }
             None => {}
             Some(Held::NotWhole) if anyway => {}
-            Some(Held::Not(Hold::Changed)) => return self.say_too_early(),
+            Some(Held::Not(Hold::Changed)) => return self.warn(TOO_EARLY),
             Some(Held::NotWhole) => return self.warn("nothing was sent: the agent does not show the whole question"),
-            // What was typed is a part of what has to be seen before it is sent.
+            // Typed text has to be seen before it is sent, too.
             Some(Held::Not(Hold::Unread(..))) if self.typing.is_some() => return self.warn(NOT_SEEN),
             // It says below the options already why.
             Some(_) => return,
@@ -266,7 +260,7 @@ impl DialogBox {
 
     /// The terminal's keyboard. What was read here need not be read there.
     fn raw(&self, now: Timestamp) -> Raw {
-        let has_read = !matches!(self.held(now), Some(Held::Not(_) | Held::NoChoice));
+        let has_read = !matches!(self.held(now), Some(Held::Not(_) | Held::ChoiceError));
         match self.shown.as_ref().filter(|_| has_read) {
             Some(shown) => Raw::after_reading(self.key.clone(), Arc::clone(&shown.dialog)),
             None => Raw::new(self.key.clone()),
@@ -450,7 +444,7 @@ impl Overlay for DialogBox {
             outcome => outcome.to_string(),
         };
         self.message = Some((toast::outcome_status(outcome), message));
-        // The box of one that was taken closes soon.
+        // After an accepted answer the box closes soon.
         if !outcome.is_accepted() {
             cx.memory.toasts.retire(&Topic::Dialog(self.key.clone()));
             self.close_line(cx);
@@ -467,6 +461,40 @@ impl Overlay for DialogBox {
             Outcome::Refused(_) | Outcome::NotTaken { .. } => self.reason = None,
             Outcome::Unverified { .. } => self.send_reason(cx),
             Outcome::Accepted(_) => {}
+        }
+    }
+}
+
+/// What is said of a draft that stands in the line.
+const OFFERED: &str = "what you type replaces the draft; → edits it";
+
+impl DialogBox {
+    /// A line with that text, as far as it is one line. It stays kept until it was sent.
+    pub(super) fn draft(&mut self, memory: &OverlayMemory) -> LineInput {
+        let Some(draft) = memory.draft(&self.key).filter(|draft| LineInput::takes(draft)) else {
+            return LineInput::default();
+        };
+        self.message = Some((Status::Ready, OFFERED.to_owned()));
+        LineInput::selected(draft)
+    }
+
+    /// Begins the line with which the box has just opened with it.
+    pub fn offer_draft(&mut self, memory: &OverlayMemory) {
+        if let Some(typing) = self.typing.take_if(|typing| typing.option.is_some()) {
+            self.typing = Some(Typing { line: self.draft(memory), ..typing });
+        }
+    }
+
+    /// Keeps a text as the terminal's draft, in the place of one that a line begins with.
+    pub(super) fn keep(&self, memory: &mut OverlayMemory, text: &str, now: Timestamp) {
+        memory.drafts.retain(|key, draft| *key != self.key || !LineInput::takes(draft));
+        memory.keep_as_draft(&self.key, text, now);
+    }
+
+    /// What was typed has been sent: it is no draft any more.
+    pub(super) fn forget_draft(&self, memory: &mut OverlayMemory) {
+        if let Some(typing) = &self.typing {
+            memory.drafts.retain(|key, draft| *key != self.key || draft != typing.line.text());
         }
     }
 }

@@ -6,13 +6,11 @@ use ratatui::prelude::{Buffer, Rect};
 use super::grid::Following;
 use super::kit::frame::Look;
 use super::layout::{Layout, Regions};
+use super::pace::HOLD;
 use super::{Canvas, Drawn, Item, OverlayPlace, RowKey, TableRow, Ui, frame, grid, header, log, preview, table, theme};
 use crate::fleet::View;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
-
-/// How long after the last key the table goes back to its first row, if the cursor stays in view.
-const REST: Span = Span::from_secs(3);
 
 impl Ui {
     /// Draws a frame. Nothing of it depends on anything but this dashboard and the view.
@@ -37,9 +35,9 @@ impl Ui {
 
     /// When the frame has to be drawn again at the latest, because a time on it will have changed.
     pub fn wake_at(&self, view: &View<'_>) -> Timestamp {
-        let second = view.now + Span::from_millis(1000);
+        let second = view.now + Span::SECOND;
         let step = theme::SPINNER_STEP;
-        let moves = self.options.motion && self.options.theme.spins(self.options.ascii);
+        let moves = self.options.motion && self.options.theme.frames(self.options.ascii) > 1;
         let turns = moves && self.drawn.any_spinner;
         let spinner = turns.then(|| view.now + Span::from_millis(step.as_millis() - position(view.now, step)));
         let seen = [self.seen_at(view), self.bell_seen_at(view).map(|(_, at)| at)];
@@ -139,7 +137,7 @@ impl Ui {
     ) -> Drawn {
         let (regions, mut first) = (self.drawn.regions, self.drawn.first);
         // Who has waited longest stands on top, and is not to stay out of view.
-        let rests = self.touched.is_none_or(|touched| view.now.since(touched) > REST);
+        let rests = self.touched.is_none_or(|touched| view.now.since(touched) > HOLD);
         if rests && self.tiles.is_none() && self.cursor.index() < table::page(regions.table) {
             first = 0;
         }

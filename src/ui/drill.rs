@@ -4,7 +4,6 @@
 mod asking;
 mod diff;
 mod list;
-mod requests;
 mod state;
 mod steps;
 mod strip;
@@ -12,14 +11,15 @@ mod subject;
 mod texts;
 
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::prelude::{Buffer, Line, Position, Rect};
+use ratatui::prelude::{Buffer, Line, Position, Rect, StatefulWidget};
 
 use super::composer::Composer;
+use super::kit::reading::Wrapped;
 use super::kit::scroll::rows_of;
 use super::search::SearchableText;
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, OverlayPlace,
-    Viewport, blank, frame, layout, line, preview, reading, span, text, times,
+    Viewport, blank, frame, layout, line, preview, span, text, times,
 };
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::record::question::Answer;
@@ -27,8 +27,8 @@ use crate::record::timeline::TimelineData;
 use crate::status::Status;
 use crate::time::Timestamp;
 use diff::DiffView;
-use requests::{DrillRequests, Shot};
 use state::{DrillPlaces, Focus, Side};
+use state::{DrillRequests, Shot};
 use steps::{TimelineEntries, TimelineEntry};
 use subject::Subject;
 use texts::TranscriptView;
@@ -251,13 +251,21 @@ impl Drill {
                     (None, Some(None)) => return say(buffer, "no profile has read a screen of it"),
                     (None, None) => return say(buffer, "reading …"),
                 };
-                reading::draw(&mut self.why, buffer, inner, lines.len(), |index| lines[index].clone());
+                Wrapped { count: lines.len(), line: |index: usize| lines[index].clone() }.render(
+                    inner,
+                    buffer,
+                    &mut self.why,
+                );
             }
             Side::Transcript => self.transcript.draw(canvas, buffer, inner, self.selected),
             Side::Diff => self.diff.draw(canvas, buffer, inner, self.here),
             Side::Facts => {
                 let lines = self.shown.facts(canvas, view);
-                reading::draw(&mut self.facts, buffer, inner, lines.len(), |index| lines[index].clone());
+                Wrapped { count: lines.len(), line: |index: usize| lines[index].clone() }.render(
+                    inner,
+                    buffer,
+                    &mut self.facts,
+                );
             }
         }
     }

@@ -9,9 +9,6 @@ use crate::time::{Span, Timestamp};
 /// What is done about a server that has ended.
 pub const STILL_LOOKING: &str = "still looking for it";
 
-/// From this age on, the time of day alone does not say when it was.
-const DAY: Span = Span::from_secs(86_400);
-
 /// The servers that have ended, and when. Mostly none: a frame must not look for the server of every row.
 pub struct EndedServers<'a>(Vec<(&'a ServerId, Timestamp)>);
 
@@ -27,8 +24,8 @@ impl<'a> EndedServers<'a> {
         self.0.iter().any(|(server, at)| **server == item.key().server && item.went_on_until(*at))
     }
 
-    /// What they were, since when they are gone, what they had and who waited there, in as many words as so many cells have
-    /// room for; `None` where nothing is shown of them.
+    /// Tells of ended agents: which, since when, what they had and who waited there, in as many words as fit; `None` where none
+    /// of them is shown.
     pub fn told(&self, view: &View<'_>, zone: &TimeZone, in_place: fn(&str) -> String, cells: usize) -> Option<String> {
         if self.0.is_empty() {
             return None;
@@ -41,7 +38,7 @@ impl<'a> EndedServers<'a> {
         let waited = items.iter().filter(|item| self.took(**item) && item.waited_before());
         let mut waited: Vec<&str> = waited.map(|item| item.id()).collect();
         waited.sort_unstable();
-        let clock = |at| match view.now.since(at) >= DAY {
+        let clock = |at| match view.now.since(at) >= Span::DAY {
             true => times::day_and_clock(at, zone),
             false => times::clock(at, zone),
         };

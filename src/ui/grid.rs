@@ -6,7 +6,7 @@ use ratatui::prelude::{Buffer, Constraint, Layout, Line, Modifier, Rect, Style};
 use ratatui::symbols::border;
 use ratatui::widgets::{Block, Borders, Widget};
 
-use super::order::HOLD;
+use super::pace::HOLD;
 use super::signs;
 use super::table::TableHits;
 use super::{Canvas, Item, TableRow, Viewport, blank, line, preview, span, table, times};

@@ -72,7 +72,7 @@ fn apart(lines: impl Iterator<Item = Line<'static>>) -> Line<'static> {
     let gap = |nth| blank(if nth == 0 { 0 } else { GAP });
     lines.enumerate().flat_map(|(nth, line)| std::iter::once(gap(nth)).chain(line)).collect()
 }
-/// What stands between two counts in words, and between two servers: a sign that is no glyph of a state.
+/// Separates counts and servers; no status has this sign.
 const BETWEEN: &str = " │ ";
 /// The cells of `data <90s`: room is kept for it whatever the age.
 const DATA: usize = 9;
@@ -100,9 +100,9 @@ struct Counts<'a> {
     of: ItemCounts,
     /// Those that count nowhere else.
     muted: usize,
-    /// Those that ended with their tmux server, and how many of these it cut off in mid-turn.
+    /// Agents that ended with their tmux server, and those of them cut off in mid-turn.
     ended_with_server: (usize, usize),
-    /// Those that cannot be read now, and asked something when they were read last.
+    /// Agents that cannot be read now, and asked something when last read.
     asked_before: usize,
     /// Who has waited longest for the operator, and since when.
     longest: Option<(Since, &'a str)>,
@@ -144,8 +144,7 @@ impl<'a> Counts<'a> {
         self.longest.map_or(0, |(since, _)| AGE.saturating_sub(text::width(&times::lasting(since, now))))
     }
 
-    /// Those that occur, the most urgent first, each behind what is between it and the one before: some in words, the others by
-    /// their glyphs.
+    /// The counts above zero, most urgent first, with separators: some in words, the others by their glyphs.
     fn parts(&self, canvas: &Canvas<'_>, words: usize) -> Vec<Line<'static>> {
         let quiet = canvas.theme.parts.quiet;
         let occurring = Status::GROUPS.into_iter().filter(|&status| self.of.count(status) > 0);
@@ -227,7 +226,7 @@ fn troubled(canvas: &Canvas<'_>, view: &View<'_>) -> Line<'static> {
     listed(canvas, BETWEEN, view.servers.iter().filter_map(part))
 }
 
-/// What a server is called where something is wrong with it: the only one, on this machine, needs no name to be silent.
+/// The name of a troubled server; the only one, on this machine, needs none.
 fn called(server: &ServerView, view: &View<'_>) -> String {
     let is_only = view.servers.len() == 1 && server.id.host.is_none();
     let is_silent = matches!(&server.health, ServerHealth::Failed(problem) if problem.kind == Problem::TIMEOUT);
@@ -259,7 +258,7 @@ fn health(server: &ServerView, view: &View<'_>) -> Option<String> {
         ServerHealth::Up => None,
         ServerHealth::Waiting => Some("no answer yet".to_owned()),
         ServerHealth::NoServer(_) => {
-            // What is still shown of it is of then.
+            // The rows still shown date from before it ended.
             let is_shown = Item::all(view).iter().any(|item| item.key().server == server.id);
             let ended = server.ended_at.filter(|_| is_shown);
             Some(ended.map_or_else(|| "no tmux".to_owned(), |at| format!("tmux ended {} ago", now.since(at).rounded())))

@@ -32,11 +32,11 @@ pub struct Interrupt {
     keys: Vec<TerminalKey>,
     /// What can be pressed, by tmux's names, and what it does.
     choices: Vec<(Vec<Key>, String)>,
-    /// What else can be pressed, as long as it is not asked for: the profiles say which key is the one.
+    /// Other keys, folded away until asked for: the profiles say which one is right.
     folded: Vec<(Vec<Key>, String)>,
     /// What the terminals are said to do, as it was shown.
     shown: Vec<ShownTerminal>,
-    /// Whom no key goes to of those that were meant, and why.
+    /// Terminals that get no key, and why.
     left_out: Vec<String>,
     question: Question,
 }

@@ -192,7 +192,7 @@ fn plain(key: KeyEvent) -> KeyCombination {
     KeyCombination::one_key(code, modifiers).normalized()
 }
 
-/// What was pressed with control: the bytes that terminals send for `\\`, `]`, `^` and `_` are read as digits.
+/// The character pressed with control: terminals send `\\`, `]`, `^` and `_` as bytes that are read as digits.
 pub(super) fn control_character(c: char) -> char {
     match c {
         '4' => '\\',
@@ -356,7 +356,7 @@ pub fn is_alike(name: &str, other: &str) -> bool {
     strsim::jaro_winkler(name, other) >= ALIKE
 }
 
-/// The shortest word that an action may be found by, and how alike two names are of which one is misspelt.
+/// The shortest misspelt name of an action that is recognised, and how alike both must be.
 const SHORTEST: usize = 3;
 const ALIKE: f64 = 0.88;
 

@@ -54,7 +54,10 @@ impl Regions {
         };
         // The header and a blank row above, the footer below.
         let body = frame.height - 3;
-        let usual = body - panes_height(body, terminals, writing);
+        // Panes have what the table leaves, but never so little that they say nothing, nor so much that it could not show its first
+        // rows. That changes in steps, so that a new terminal rarely moves anything.
+        let kept = if body < 9 && !writing { 0 } else { least(body) };
+        let usual = rows_of(terminals).clamp(3.min(body - kept), body - kept);
         if panes.layout == Layout::Beside && frame.width >= BESIDE_TABLE {
             let (column, screen) = side_by_side(row(2, body));
             let table = if writing { body } else { rows_of(terminals).min(body) };
@@ -98,13 +101,6 @@ impl Regions {
             footer: row(frame.height - footer, footer),
         }
     }
-}
-
-/// The height of the panes: what the table leaves of the body, but never so little that they say nothing, nor so much
-/// that the table could not show its first rows. It changes in steps, so that a new terminal rarely moves anything.
-fn panes_height(body: u16, terminals: usize, writing: bool) -> u16 {
-    let least = if body < 9 && !writing { 0 } else { least(body) };
-    body - rows_of(terminals).clamp(3.min(body - least), body - least)
 }
 
 /// The rows of a table that shows all of so many terminals, with the heading and a blank row; in steps.

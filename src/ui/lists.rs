@@ -25,7 +25,7 @@ const THEME_SYNONYMS: &[(&str, &str)] = &[
     ("no-colour", "nocolour nocolor monochrome"),
 ];
 
-/// What the list of all commands has beside the keys of the table, as it is done seldom.
+/// Actions only the list of commands has, because they are rare.
 pub(super) const RARE: [Action; 12] = [
     Action::FollowUps,
     Action::Label,

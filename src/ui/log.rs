@@ -6,6 +6,7 @@ use std::collections::{HashSet, VecDeque};
 use ratatui::prelude::{Buffer, Line, Rect};
 
 use super::kit::frame::Look;
+use super::pace::RECORDED;
 use super::{blank, field, frame, line, span, text, times};
 use crate::fleet::{TerminalKey, TerminalTransition, View};
 use crate::ids::PaneId;
@@ -26,11 +27,8 @@ const ROOMY: u16 = 8;
 const KEPT: usize = 500;
 /// What happens to several terminals within this time has one cause.
 const TOGETHER: Span = Span::from_secs(2);
-
 /// How long before an agent works again its dialog was answered, at the most.
 const ANSWERED: Span = Span::from_secs(30);
-/// After which time what was sent is in the log, whichever process sent it.
-const KNOWN: Span = Span::from_secs(3);
 /// What is said where nobody answered through fleetwatch.
 const ELSEWHERE: &str = ", not answered from fleetwatch";
 
@@ -83,24 +81,24 @@ impl Log {
         })
     }
 
-    /// Whether an agent works again behind a dialog that nobody answered through fleetwatch: somebody did so in its pane,
-    /// or the agent itself gave up. What was sent is known a moment later, and without a history never.
+    /// Whether the agent resumed after a dialog that was answered elsewhere: in its pane, or by the agent itself. What was sent
+    /// is known a moment later, and without a history never.
     fn is_answered_elsewhere(&self, event: &Event<'_>, now: Timestamp) -> bool {
         let (Some(transition), Some(key)) = (event.transition(), event.key()) else { return false };
         let at = transition.at;
-        if transition.summary.phase != Phase::Active || now.since(at) < KNOWN || self.kept.is_empty() {
+        if transition.summary.phase != Phase::Active || now.since(at) < RECORDED || self.kept.is_empty() {
             return false;
         }
         let goes_on = matches!(before_and_after(transition), (before, Status::Working) if before.needs_operator());
         let from = self.kept.partition_point(|kept| kept.at + ANSWERED < at);
-        let near = self.kept.range(from..).take_while(|kept| kept.at < at + KNOWN);
+        let near = self.kept.range(from..).take_while(|kept| kept.at < at + RECORDED);
         let is_sent =
             |kept: &Stored| matches!(kept.body, Body::Input(_)) && kept.key.as_ref().is_some_and(|it| key.may_be(it));
-        // What happened before the oldest record may have been answered by one that is not kept.
+        // A record that is no longer kept may have answered what happened before the oldest one.
         goes_on && self.kept.front().is_some_and(|oldest| oldest.at < at) && !near.into_iter().any(is_sent)
     }
 
-    /// What the operator refused right before a turn ended, if that was the last thing that was sent there.
+    /// The act that the operator refused right before a turn ended, if nothing else was sent after it.
     pub fn refused(&self, key: &TerminalKey, ended: Timestamp) -> Option<&str> {
         let from = self.kept.partition_point(|kept| kept.at + ANSWERED < ended);
         let near = self.kept.range(from..).rev().filter(|kept| kept.at <= ended);
@@ -133,7 +131,7 @@ struct LogLine<'a> {
 }
 
 impl<'a> LogLine<'a> {
-    /// Whatever it was called then, it has the name by which it is found now.
+    /// Makes a line with the present name, by which it is found now.
     fn of(event: Event<'a>, view: &View<'a>) -> Option<Self> {
         let name = event.key().and_then(|key| called(view, key)).unwrap_or(event.name());
         let sentence = event.sentence(name)?;
@@ -170,7 +168,7 @@ impl<'a> LogLine<'a> {
     }
 }
 
-/// What a terminal or a task is called now; `None` for one that is there no more.
+/// The present name of a terminal or a task; `None` for one that is gone.
 fn called<'a>(view: &View<'a>, key: &TerminalKey) -> Option<&'a str> {
     let terminal = view.terminals.iter().find(|terminal| terminal.key.may_be(key));
     let task = || view.tasks.iter().find(|task| task.key.may_be(key)).map(|task| task.id.as_str());
@@ -197,7 +195,7 @@ impl<'a> Event<'a> {
         matches!(self, Event::Kept(Stored { body: Body::Action(OperatorAction::Run { .. }), .. }))
     }
 
-    /// What it has its place by, newest first: tmux dates the end of a program to the second, and none ends before it is run.
+    /// Its place, newest first: tmux dates the end of a program to the second, and none ends before it is run.
     fn place(&self) -> (Reverse<Timestamp>, bool) {
         let at = self.at();
         let second = Timestamp::from_millis(at.as_millis().div_euclid(1000) * 1000);

@@ -21,7 +21,7 @@ pub struct OverlayMemory {
     pub drafts: HashMap<TerminalKey, String>,
     /// When each was written last; `None` is the one for several terminals.
     pub draft_times: HashMap<Option<TerminalKey>, Timestamp>,
-    /// Those of them that are on their way: they are not to be sent once more.
+    /// Prompts on their way, which must not be sent again.
     pub sending: HashMap<TerminalKey, String>,
     /// The prompt for several terminals that was begun and not taken by all of them.
     pub broadcast: BroadcastDraft,
@@ -105,7 +105,7 @@ impl BroadcastDraft {
         Some(before)
     }
 
-    /// Takes note of whom it is sent to.
+    /// Notes the recipients.
     pub fn is_sent_to(&mut self, keys: &[TerminalKey]) {
         self.missing = keys.iter().cloned().collect();
     }

@@ -3,15 +3,13 @@
 
 use std::collections::HashMap;
 
+use super::pace::HOLD;
 use super::{Item, RowKey, TableRow};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::present::arrangement::Group;
 use crate::status::Status;
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
 
-/// How long rows keep their places after the operator last did something. Then the most urgent come first again without
-/// exception.
-pub const HOLD: Span = Span::from_secs(5);
 /// What the cursor keeps to while the rows move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum CursorAnchor {
@@ -47,8 +45,7 @@ pub struct RowSelection {
     went_on: [bool; 2],
 }
 
-/// One that the way through those that should be looked at has led to, what it was then, and since when: one that asks
-/// anew is another stop on that way.
+/// A row that the way through those that wait has led to. One that asks again is another stop on that way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Walked {
     key: TerminalKey,
@@ -197,8 +194,8 @@ impl RowSelection {
         }
     }
 
-    /// The place of what runs now in the pane of the selected row, which has left, such as a task that was started again; else
-    /// of the row that stood next behind it; where there is none, its own.
+    /// The place of the program that replaced the selected one in its pane, such as a task that was started again; else of the
+    /// next row; else its own.
     fn behind(&self, rows: &[TableRow<'_>]) -> usize {
         let is_in =
             |key: &TerminalKey, item: Item<'_>| (&item.key().server, item.key().pane) == (&key.server, key.pane);
@@ -241,15 +238,14 @@ impl RowSelection {
         self.select(index, rows, now);
     }
 
-    /// Takes note that a key is pressed: one that went to what should be looked at is no longer the last one.
+    /// Takes note of a key. The one before it, which may have gone to the next that waits, is no longer the last.
     pub fn begin_key(&mut self) {
         self.went_on = [self.went_on[1], false];
     }
 
-    /// The next of those that should be looked at, given most urgent first: the first one that this has not led to
-    /// since another key was pressed or the cursor moved. So the first of them comes first wherever the cursor is, also
-    /// where it is there already, and one that comes up meanwhile is next whatever stands below. Once one that waited has
-    /// been answered, or all have been gone to, it begins again, without what has finished, which was seen on the way.
+    /// The next of those that wait, given most urgent first: the first that this has not led to since another key was pressed or
+    /// the cursor moved. So the most urgent one comes first wherever the cursor is, and one that comes up meanwhile is next. It
+    /// begins again once one was answered or all were visited, without those that have finished, which were seen on the way.
     pub fn next_of<'a>(&mut self, queue: &[Item<'a>]) -> Option<Item<'a>> {
         let here = self.key().cloned();
         let goes_on = self.went_on.contains(&true);

@@ -17,7 +17,7 @@ use super::{Action, Context};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient};
 use crate::record::question::Answer;
-use crate::repository::{GitTrouble, WorkingTreeDiff};
+use crate::repository::{GitError, WorkingTreeDiff};
 use crate::status::Status;
 
 /// Where an overlay is drawn.
@@ -113,7 +113,7 @@ pub enum OverlayEvent<'a> {
     /// Why a terminal is said to be what it is; `None` when nothing has read its screen.
     Reasons { key: &'a TerminalKey, text: Option<&'a str> },
     /// How the files around a terminal differ from the last commit.
-    Diff { key: &'a TerminalKey, diff: &'a Result<WorkingTreeDiff, GitTrouble> },
+    Diff { key: &'a TerminalKey, diff: &'a Result<WorkingTreeDiff, GitError> },
 }
 
 /// What an overlay can reach while it handles something.

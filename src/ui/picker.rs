@@ -16,8 +16,8 @@ use super::{
 };
 use crate::fleet::{TerminalKey, View};
 
-/// The widest and the highest menu, in cells and entries: what is below is to be seen around it. Why an entry would do nothing
-/// is read whole where the screen has room.
+/// The largest menu, in cells and entries: what is below stays in view around it. Why an entry would do nothing is read whole
+/// where the screen has room.
 const WIDEST: usize = 66;
 /// See [`WIDEST`].
 const HIGHEST: usize = 14;
@@ -120,8 +120,8 @@ impl Picker {
         Self { by_letter: true, ..self }
     }
 
-    /// The menu with words, apart by blanks, that mean its entries: the name of each, then others, those first that mean it
-    /// most. Who types the beginning of one is shown what it means first.
+    /// Adds synonyms, separated by blanks: the name of each entry, then others, the best first. Typing the beginning of one shows
+    /// its best entry first.
     pub fn also_called(self, synonyms: Vec<String>) -> Self {
         Self { synonyms, ..self }
     }

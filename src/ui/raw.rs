@@ -18,7 +18,6 @@ use crate::operation::{Act, Key, Privacy, Recipient};
 use crate::screen::{Row, Screen, is_harmless};
 use crate::status::Status;
 use crate::task::Task;
-use crate::time::Timestamp;
 
 /// The keyboard of one terminal or task.
 #[derive(Debug)]
@@ -40,7 +39,7 @@ pub struct Raw {
     pressed: Vec<String>,
     /// What the task that it was opened for is called.
     task: Option<String>,
-    /// What that asked, where this was opened to answer it: it closes once that was answered.
+    /// The question that this was opened to answer; it closes once that was answered.
     question: Option<TaskQuestion>,
 }
 
@@ -107,11 +106,6 @@ impl Raw {
             self.pause.begin();
         }
         self.dialog = dialog.cloned();
-    }
-
-    /// Whether keys go nowhere: a dialog is new there.
-    fn is_paused(&self, now: Timestamp) -> bool {
-        !self.is_shown || self.pause.holds(now)
     }
 
     /// Whether the dialog there is still to be read.
@@ -218,7 +212,8 @@ impl Overlay for Raw {
         if !self.is_confirmed {
             return Flow::Stay;
         }
-        if self.is_paused(cx.view.now) {
+        // A dialog is new there.
+        if !self.is_shown || self.pause.holds(cx.view.now) {
             return cx.refuse("nothing was sent: a dialog came up just now");
         }
         if self.is_unread() {
@@ -287,7 +282,7 @@ fn ends_with(task: &Task, prompt: &str) -> bool {
     task.preview().useful(1).first().is_some_and(|last| last.starts_with(prompt))
 }
 
-/// A key as it is shown. What is typed may be a password: whether it is to be seen is for the terminal to decide.
+/// A key as shown. The input may be a password, and the terminal decides whether it is seen.
 fn shown(key: &Key) -> String {
     if key.is_text() { "*".to_owned() } else { spoken(key.as_str()) }
 }

@@ -4,12 +4,12 @@
 pub const SENT_MARK: &str = "›";
 /// What stands behind a result that was inferred from the screen.
 pub const INFERRED_MARK: &str = "~";
-/// What stands for how long a screen has stood still that has not: it still moves.
+/// Stands for the time of rest of a screen that still moves.
 pub const MOVES: &str = "~";
 /// What stands behind a result that the operator has not seen yet.
 pub const UNSEEN_MARK: &str = "●";
 
-/// What stands for a task that runs: it is no agent, and nothing is known of how far it is.
+/// Stands for a running task, whose progress nobody knows.
 pub const RUNS: &str = "▶";
 /// What stands before the glyph of a terminal that is marked or muted.
 pub const MARKED: &str = "■";

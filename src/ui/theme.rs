@@ -72,7 +72,7 @@ struct Spinner {
 #[serde(transparent)]
 struct OneCell(#[serde(deserialize_with = "one_cell")] String);
 
-/// The same of ASCII.
+/// Glyphs in ASCII.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 struct AsciiCell(#[serde(deserialize_with = "one_ascii")] String);
@@ -229,12 +229,8 @@ impl Theme {
         self
     }
 
-    /// Whether a working row moves at all.
-    pub fn spins(&self, ascii: bool) -> bool {
-        self.frames(ascii) > 1
-    }
-
-    fn frames(&self, ascii: bool) -> usize {
+    /// How many signs a working row shows in turn.
+    pub fn frames(&self, ascii: bool) -> usize {
         if ascii { self.spinner.ascii.len() } else { self.spinner.frames.len() }
     }
 

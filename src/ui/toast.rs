@@ -3,6 +3,7 @@
 use ratatui::prelude::{Buffer, Rect};
 
 use super::kit::frame::Look;
+use super::kit::question::READ;
 use super::spoken::spoken_all;
 use super::{blank, frame, line, span, text};
 use crate::fleet::TerminalKey;
@@ -18,15 +19,13 @@ const WIDEST: u16 = 100;
 const LINES: usize = 4;
 /// How long good news stays.
 const SHORT: Span = Span::from_secs(6);
-/// How long it takes to read why a key did nothing.
-const READ: Span = Span::from_secs(1);
 /// How long good news stays at least while keys are pressed.
 const LEAST: Span = Span::from_secs(2);
 /// How long trouble stays.
 const LONG: Span = Span::from_secs(20);
 
-/// What a message is about. A newer one on the same topic takes the place of the older one, which it makes untrue or
-/// old: `queued for docs` ends with `docs took the prompt`.
+/// The topic of a message. A newer one replaces the older one, which it makes untrue or old: `queued for docs` ends with `docs
+/// took the prompt`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Topic {
     /// A prompt for a terminal: on its way, queued, taken back, taken, refused.

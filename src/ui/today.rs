@@ -7,22 +7,20 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use ratatui::prelude::{Buffer, Line, Rect, Style};
 
+use super::pace::REREAD;
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, OverlayPlace,
     Part, Request, Viewport, blank, field, frame, line, right, span, text, times,
 };
 use crate::fleet::View;
 use crate::present::totals::{TotalsWords, signs_explained, turns_told};
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::record::question::{Answer, DayQuestion, HistoryQuestion};
 use crate::record::timeline::Holder;
 use crate::record::totals::{DayTotals, Totals, TotalsOf, hours_of};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
-/// How often the history is asked for a day that is not over, or that could not be read.
-const REFRESH: Span = Span::from_secs(5);
-const HOUR: Span = Span::from_secs(3600);
 /// The lines of one bar at most.
 const TALLEST: usize = 4;
 /// The cells of an hour at most, and of a name at least and at most.
@@ -46,7 +44,7 @@ pub struct Today {
     by: TotalsOf,
     /// What was asked last, and the last answer with what it is to.
     asked: Option<DayQuestion>,
-    answer: Option<(DayQuestion, Result<Vec<DayTotals>, Trouble>)>,
+    answer: Option<(DayQuestion, Result<Vec<DayTotals>, HistoryError>)>,
     view: Viewport,
 }
 
@@ -105,7 +103,7 @@ impl Overlay for Today {
             let label = canvas.keymap.key_for(Context::Fleet, Action::Label);
             let lines = match answer {
                 None => ["reading what the history has of it …".to_owned(), String::new()],
-                Some(Err(Trouble::Off)) => {
+                Some(Err(HistoryError::Off)) => {
                     ["no history is kept, so nothing is known of a day".to_owned(), String::new()]
                 }
                 Some(Err(trouble)) => [format!("the history cannot be read now: {trouble}"), String::new()],
@@ -159,8 +157,8 @@ impl Overlay for Today {
         let is_due = |asked: &DayQuestion| {
             let answered = self.answer.as_ref().filter(|(question, _)| question == asked);
             answered.is_some_and(|(_, answer)| match answer {
-                Ok(_) => self.date.is_none() && now.since(asked.now) >= REFRESH,
-                Err(trouble) => *trouble != Trouble::Off && now.since(asked.now) >= REFRESH,
+                Ok(_) => self.date.is_none() && now.since(asked.now) >= REREAD,
+                Err(trouble) => *trouble != HistoryError::Off && now.since(asked.now) >= REREAD,
             })
         };
         if self.asked.as_ref().is_none_or(|asked| is_other(asked) || is_due(asked)) {
@@ -179,7 +177,7 @@ impl Overlay for Today {
     }
 }
 
-/// One of whom totals are shown, or all of them.
+/// One row of totals, or the sum.
 struct DayRow<'a> {
     name: &'a str,
     day: Cow<'a, DayTotals>,
@@ -233,7 +231,7 @@ fn busy_hours(mut hours: Vec<Timestamp>, rows: &[DayRow<'_>]) -> Vec<Timestamp> 
 fn full(day: &DayTotals) -> Span {
     let longest = |hour: &Totals| hour.time(Holder::Working).max(hour.time(Holder::Waiting)).as_millis();
     let most = day.hours.values().map(longest).max().unwrap_or_default();
-    Span::from_millis(most.div_ceil(HOUR.as_millis()).max(1) * HOUR.as_millis())
+    Span::from_millis(most.div_ceil(Span::HOUR.as_millis()).max(1) * Span::HOUR.as_millis())
 }
 
 /// How the rows are laid out, which is the same for all of them.
@@ -311,7 +309,7 @@ impl<'a> Chart<'a> {
         let turns = turns_told(&turns, sign);
         let used = [tokens.map(|tokens| format!("{tokens} tokens")), cost].into_iter().flatten().collect::<Vec<_>>();
         // A bar that stands for more than the title says.
-        let full = match row.full.as_millis() / HOUR.as_millis() {
+        let full = match row.full.as_millis() / Span::HOUR.as_millis() {
             0 | 1 => String::new(),
             hours => format!("bar: {hours}h"),
         };

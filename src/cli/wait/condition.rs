@@ -94,8 +94,8 @@ impl WaitCondition {
         }
     }
 
-    /// Whether a task satisfies the condition; `None` of one that only agents ever do. Bells count from when the task was first
-    /// seen, or from its start if a hook counts them, so that nobody waits for one that has already rung.
+    /// Whether a task satisfies the condition; `None` for conditions of agents. Bells count from when the task was first seen, or
+    /// from its start if a hook counts them, so that nobody waits for one that has already rung.
     pub(super) fn holds_for_task(self, task: &Task) -> Option<bool> {
         Some(match self {
             WaitCondition::Exited => task.status == TaskStatus::Exited,

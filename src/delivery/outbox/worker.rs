@@ -21,25 +21,20 @@ use crate::history::{Intents, Reader, RecordFilter};
 use crate::ids::TerminalKey;
 use crate::operation::{Act, Operation, Outcome, Recipient, Refusal, When};
 use crate::private::HeldLock;
-use crate::record::{Body, Intent, IntentId, IntentState, Kind, Stored, Trouble};
+use crate::record::{Body, HistoryError, Intent, IntentId, IntentState, Kind, Stored};
 use crate::state::LEFT_UNWATCHED;
 use crate::time::{Span, Timestamp};
 
 /// How often the store is checked for messages that other processes queued or left behind.
 const PAUSE: Duration = Duration::from_millis(500);
-/// Messages about events that one agent gets within [`COUNTED`] at most; what else happens waits, and becomes one message.
+/// Messages about events that one agent gets within a minute at most; what else happens waits, and becomes one message.
 const MOST: u64 = 4;
-/// The time in which they are counted.
-const COUNTED: Span = Span::from_secs(60);
-/// How long what another process had begun is waited for: a tmux that it started may still deliver, and its outcome come late.
-const AFTERMATH: Span = Span::from_secs(3);
 /// Why it is not known whether something arrived that another process attempted.
 const DIED: &str = "its sender died";
 /// How long an agent that refused a message is left alone.
 const RESPITE: Span = Span::from_secs(2);
-/// How long a message whose agent is there has at least.
-const STAYS: Span = Span::from_secs(60);
-/// How long the terminal of a message may take to be found.
+/// Grace period for finding the terminal of a message, and the outcome of one that another process began to send: a tmux that it
+/// started may still deliver.
 const IS_FOUND: Span = Span::from_secs(5);
 
 /// Starts to send queued messages and follow-ups; `None` without a history, which is reported if there are rules.
@@ -88,7 +83,7 @@ pub(super) struct Worker {
     /// Callers that wait for the end.
     leaving: Vec<oneshot::Sender<()>>,
     /// The problem last reported to the operator.
-    troubled: Option<Trouble>,
+    troubled: Option<HistoryError>,
     /// Agents that were told too much of within a minute.
     limits: Troubles,
 }
@@ -187,7 +182,7 @@ impl Worker {
     }
 
     /// Queues events, and what the leader before has recorded lately. What cannot be written now is kept.
-    fn queue(&mut self, now: Timestamp) -> Result<(), Trouble> {
+    fn queue(&mut self, now: Timestamp) -> Result<(), HistoryError> {
         while let Some((server, rules)) = self.catch_up.last() {
             if !rules.is_empty() {
                 let kinds = vec![Kind::Transition, Kind::TaskEvent];
@@ -208,7 +203,7 @@ impl Worker {
     }
 
     /// Does all that can be done now.
-    fn work(&mut self, now: Timestamp) -> Result<(), Trouble> {
+    fn work(&mut self, now: Timestamp) -> Result<(), HistoryError> {
         self.open(now)?;
         self.conclude(now)?;
         self.queue(now)?;
@@ -224,7 +219,7 @@ impl Worker {
         if self.leaving.is_empty() { self.send(now) } else { Ok(()) }
     }
 
-    fn open(&mut self, now: Timestamp) -> Result<&mut Intents, Trouble> {
+    fn open(&mut self, now: Timestamp) -> Result<&mut Intents, HistoryError> {
         match &mut self.intents {
             Some(intents) => Ok(intents),
             none => Ok(none.insert(Intents::open(&self.path, now)?)),
@@ -232,7 +227,7 @@ impl Worker {
     }
 
     /// Sends messages to agents that are ready.
-    fn send(&mut self, now: Timestamp) -> Result<(), Trouble> {
+    fn send(&mut self, now: Timestamp) -> Result<(), HistoryError> {
         for intent in self.open(now)?.pending()? {
             let Some(seen) = self.snapshot.target(&intent).cloned() else { continue };
             let key = seen.recipient.key.clone();
@@ -258,13 +253,13 @@ impl Worker {
 
     /// Whether an agent was told of so much lately that it is told nothing more for now: agents that are told of each other
     /// would go on for ever.
-    fn is_limited(&mut self, intent: &Intent, now: Timestamp) -> Result<bool, Trouble> {
+    fn is_limited(&mut self, intent: &Intent, now: Timestamp) -> Result<bool, HistoryError> {
         if intent.recipient.is_some() {
             // The operator's own prompt says nothing of how much the agent was told.
             return Ok(false);
         }
         let to = &intent.target;
-        let is_limited = self.open(now)?.told_since(to, now - COUNTED)? >= MOST;
+        let is_limited = self.open(now)?.told_since(to, now - Span::MINUTE)? >= MOST;
         let subject = format!("follow-ups to {to} wait");
         match is_limited {
             true => self.limits.tell(&subject, &format!("it was told {MOST} times within a minute")),
@@ -288,7 +283,7 @@ impl Worker {
 
     /// Writes down what became of the messages that this process has sent. What cannot be written now stays what is being
     /// sent, so that nobody takes it for abandoned.
-    fn conclude(&mut self, now: Timestamp) -> Result<(), Trouble> {
+    fn conclude(&mut self, now: Timestamp) -> Result<(), HistoryError> {
         while let Some((id, outcome)) = self.outcomes.first().cloned() {
             if let Some((intent, to)) =
                 self.sending.get(&id).map(|sending| (sending.intent.clone(), sending.to.clone()))
@@ -307,7 +302,7 @@ impl Worker {
         to: TerminalKey,
         outcome: Outcome,
         now: Timestamp,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), HistoryError> {
         match outcome {
             Outcome::Accepted(how) => {
                 self.open(now)?.finish(intent.id, IntentState::Sent, how.as_deref(), now)?;
@@ -346,13 +341,13 @@ impl Worker {
 
     /// Ends messages whose time is up while their agents are not there; one whose agent is there has time. After the start of a
     /// process an agent may take a moment to be found.
-    fn expire(&mut self, now: Timestamp) -> Result<(), Trouble> {
+    fn expire(&mut self, now: Timestamp) -> Result<(), HistoryError> {
         for intent in self.open(now)?.pending()? {
             let Some(expires) = intent.expires else { continue };
             if self.snapshot.target(&intent).is_some_and(|seen| seen.posture != Posture::Gone) {
                 self.missing.remove(&intent.id);
-                if expires < now + STAYS {
-                    self.open(now)?.prolong(intent.id, now + STAYS + STAYS)?;
+                if expires < now + Span::MINUTE {
+                    self.open(now)?.prolong(intent.id, now + Span::MINUTE + Span::MINUTE)?;
                 }
                 continue;
             }
@@ -370,7 +365,7 @@ impl Worker {
     }
 
     /// Gives up prompts whose agents have ended; a first poll may not find every agent yet.
-    fn give_up(&mut self, now: Timestamp) -> Result<(), Trouble> {
+    fn give_up(&mut self, now: Timestamp) -> Result<(), HistoryError> {
         let pending = self.open(now)?.pending()?;
         for prompt in &pending {
             if self.sending.contains_key(&prompt.id) {
@@ -397,7 +392,7 @@ impl Worker {
 
     /// Finds the outcome of messages that another process began to send and left: what it recorded, or else the operator is
     /// asked.
-    fn settle(&mut self, now: Timestamp) -> Result<(), Trouble> {
+    fn settle(&mut self, now: Timestamp) -> Result<(), HistoryError> {
         let mut found = self.open(now)?.attempted()?;
         found.retain(|intent| !self.sending.contains_key(&intent.id));
         self.abandoned.retain(|id, _| found.iter().any(|intent| intent.id == *id));
@@ -412,7 +407,7 @@ impl Worker {
             };
             if is_on_its_way {
                 self.abandoned.insert(intent.id, now);
-            } else if now.since(since) >= AFTERMATH {
+            } else if now.since(since) >= IS_FOUND {
                 let attempted = intent.attempted_at.unwrap_or(intent.created);
                 let intents = self.open(now)?;
                 match intents.outcome_by(&producer(&intent).to_string(), attempted)?.as_deref() {
@@ -438,7 +433,7 @@ impl Worker {
     }
 
     /// Reports a problem with the store, once; messages wait until it is solved.
-    fn judge(&mut self, done: Result<(), Trouble>) {
+    fn judge(&mut self, done: Result<(), HistoryError>) {
         match done {
             Ok(()) => self.troubled = None,
             Err(trouble) => {
@@ -454,7 +449,7 @@ impl Worker {
     }
 }
 
-/// What is to be told of records, oldest first. Of dialogs it is not known whether they stood for a moment.
+/// The events in some records, oldest first. Whether a dialog stayed for a moment is not known.
 fn recorded(records: &[Stored]) -> Vec<FollowUpEvent> {
     let ended = |record: &Stored| record.body.agent().and_then(|state| state.last_turn.at);
     let is_taken_back = |key: &TerminalKey, at: Timestamp| {

@@ -28,7 +28,7 @@ fn buttons(line: &DialogLine<'_>) -> Option<Found> {
     let styles: Vec<(Color, bool)> = labels.iter().map(|(byte, _)| style(*byte)).collect();
     let is_alone = |place: &usize| styles.iter().filter(|other| **other == styles[*place]).count() == 1;
     let alone: Vec<usize> = (0..styles.len()).filter(is_alone).collect();
-    // Of two buttons, each is the only one of its style; the style of the blanks after them is that of the unmarked one.
+    // With two buttons, each has a style of its own; the blanks after them have the style of the unmarked one.
     let behind = labels.last().map(|(byte, label)| style(byte + label.len() + 1));
     let marked = match alone[..] {
         [one] if styles.len() > 2 => one,

@@ -77,19 +77,19 @@ struct Troubled<F> {
     feed: F,
     readings: Cell<usize>,
     trouble_at: usize,
-    meet: fn(&F, &mut Reader) -> Trouble,
+    meet: fn(&F, &mut Reader) -> HistoryError,
 }
 
 impl<F: Feed> Troubled<F> {
-    fn new(feed: F, trouble_at: usize, meet: fn(&F, &mut Reader) -> Trouble) -> Self {
+    fn new(feed: F, trouble_at: usize, meet: fn(&F, &mut Reader) -> HistoryError) -> Self {
         Self { feed, readings: Cell::new(0), trouble_at, meet }
     }
 
     fn read_as<T>(
         &self,
         reader: &mut Reader,
-        read: impl FnOnce(&F, &mut Reader) -> Result<T, Trouble>,
-    ) -> Result<T, Trouble> {
+        read: impl FnOnce(&F, &mut Reader) -> Result<T, HistoryError>,
+    ) -> Result<T, HistoryError> {
         self.readings.set(self.readings.get() + 1);
         if self.readings.get() == self.trouble_at {
             Err((self.meet)(&self.feed, reader))
@@ -103,11 +103,11 @@ impl<F: Feed> Feed for Troubled<F> {
     type News = F::News;
     const TABLE: &'static str = F::TABLE;
 
-    fn first(&self, reader: &mut Reader) -> Result<Entries<F::News>, Trouble> {
+    fn first(&self, reader: &mut Reader) -> Result<Entries<F::News>, HistoryError> {
         self.read_as(reader, |feed, reader| feed.first(reader))
     }
 
-    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<F::News>, Trouble> {
+    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<F::News>, HistoryError> {
         self.read_as(reader, |feed, reader| feed.read(reader, after, open))
     }
 }
@@ -135,15 +135,19 @@ impl<F: Feed> FollowedFeed<F> {
 }
 
 /// What a feed meets in a file that another process has locked.
-fn locked<F: Feed>(feed: &F, reader: &mut Reader) -> Trouble {
+fn locked<F: Feed>(feed: &F, reader: &mut Reader) -> HistoryError {
     reader.connection.busy_timeout(Duration::ZERO).unwrap();
     let path = reader.connection.path().unwrap().to_owned();
     let other = Connection::open(path).unwrap();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let (first, later) = (reader.newest(F::TABLE).err(), feed.read(reader, 0, &[]).err());
     other.execute_batch("ROLLBACK").unwrap();
-    assert_eq!((&first, &later), (&Some(Trouble::Locked), &Some(Trouble::Locked)), "the lock keeps nobody out");
-    Trouble::Locked
+    assert_eq!(
+        (&first, &later),
+        (&Some(HistoryError::Locked), &Some(HistoryError::Locked)),
+        "the lock keeps nobody out"
+    );
+    HistoryError::Locked
 }
 
 /// Reads a file that is locked, and in which only the locker writes: versions stay what they were.
@@ -174,7 +178,7 @@ fn in_a_file_that_takes_the_place_of_another_everything_is_new() {
     assert_eq!(intents_read(&mut cursor), [("lead".to_owned(), true)]);
     std::fs::rename(&path, path.with_extension("old")).unwrap();
     let (found, pause) = cursor.poll();
-    assert_eq!((found.len(), pause), (0, Some(Duration::from_secs(1))));
+    assert_eq!((found.len(), pause), (0, Some(crate::history::PATIENCE)));
     queue_for(&path, "docs");
     assert_eq!(intents_read(&mut cursor), [("docs".to_owned(), false)]);
 }
@@ -193,7 +197,7 @@ fn intents_read<F: Feed<News = IntentNews>>(cursor: &mut FollowedFeed<F>) -> Vec
 fn a_file_that_is_replaced_after_it_could_not_be_read_is_new_all_the_same() {
     let (_directory, path) = place();
     queue_for(&path, "lead");
-    let mut cursor = FollowedFeed::new(path.clone(), Troubled::new(IntentChanges, 2, |_, _| Trouble::Damaged));
+    let mut cursor = FollowedFeed::new(path.clone(), Troubled::new(IntentChanges, 2, |_, _| HistoryError::Damaged));
     assert_eq!(intents_read(&mut cursor), [("lead".to_owned(), true)]);
     queue_for(&path, "docs");
     let (found, pause) = cursor.poll();
@@ -395,11 +399,11 @@ fn without_a_history_the_screen_of_now_is_still_a_transcript() {
     assert!(matches!(answer, HistoryAnswer::Transcript { lines, .. } if joined(&lines) == "only this"));
     assert!(matches!(
         ask(&history, QuestionKind::Page { before: None }),
-        HistoryAnswer::Failed { trouble: Trouble::Off, .. }
+        HistoryAnswer::Failed { trouble: HistoryError::Off, .. }
     ));
     assert!(matches!(
         ask(&history, QuestionKind::Transcript { until: at(1), record: None, last: None }),
-        HistoryAnswer::Failed { trouble: Trouble::Off, .. }
+        HistoryAnswer::Failed { trouble: HistoryError::Off, .. }
     ));
 }
 

@@ -363,7 +363,7 @@ fn a_locked_file_is_waited_for_in_the_background() {
     let begun = Instant::now();
     fill(&history, 0..100);
     assert!(begun.elapsed() < Duration::from_secs(10), "recording waited for the file: {:?}", begun.elapsed());
-    wait_until("it says so", || history.health().condition == WriterState::Degraded(Trouble::Locked));
+    wait_until("it says so", || history.health().condition == WriterState::Degraded(HistoryError::Locked));
     assert_eq!(history.health().trouble(), Some("locked"));
     assert_eq!(history.health().warning().unwrap(), "history is not written: another process has locked it");
     let reported = [history.new_warning(), history.new_warning()];
@@ -400,12 +400,12 @@ fn a_full_disk_is_reported_and_leaves_what_was_written() {
     history.lead(ServerId::default(), Some(HeldLock::ALWAYS));
     for second in 0..3000 {
         history.record(Record::Transition(transition(1, second, Phase::Ready, &format!("screen {second}"))));
-        if history.health().condition == WriterState::Degraded(Trouble::Full) {
+        if history.health().condition == WriterState::Degraded(HistoryError::Full) {
             break;
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    wait_until("it is full", || history.health().condition == WriterState::Degraded(Trouble::Full));
+    wait_until("it is full", || history.health().condition == WriterState::Degraded(HistoryError::Full));
     let written = count(&path, "transitions");
     assert!(written > 10, "{written} were written before");
     // There is room again.
@@ -436,7 +436,7 @@ fn a_file_of_the_future_is_left_alone() {
     drop(store(&path, "x", at(0)));
     Connection::open(&path).unwrap().pragma_update(None, "user_version", VERSION + 1).unwrap();
     let before = fs::read(&path).unwrap();
-    let newer = Trouble::Newer { found: i64::from(VERSION) + 1, known: VERSION };
+    let newer = HistoryError::Newer { found: i64::from(VERSION) + 1, known: VERSION };
     let history = running(&path);
     fill(&history, 0..3);
     wait_until("it says so", || history.health().condition == WriterState::Degraded(newer.clone()));
@@ -464,7 +464,7 @@ fn one_record_that_cannot_be_written_does_not_hold_up_the_others() {
 #[test]
 fn there_is_no_history_to_read_before_one_was_written() {
     let (_directory, path) = place();
-    assert_eq!(Reader::open(&path).err(), Some(Trouble::Missing(path.clone())));
+    assert_eq!(Reader::open(&path).err(), Some(HistoryError::Missing(path.clone())));
     assert!(!path.exists(), "reading makes nothing");
 }
 

@@ -29,8 +29,8 @@ pub enum Sort {
     Cost,
 }
 
-/// What each is called, what stands first in a few words, and the number that it goes by; in the order in which one key goes
-/// through them, which is that of [`Sort`].
+/// Each order with its name, a few words for what comes first, and the number that it compares. A key goes through them in this
+/// order, which is that of [`Sort`].
 const ORDERS: [(Sort, &str, &str, Option<Measure>); 11] = [
     (Sort::Attention, "attention", "who needs you first, the longest wait on top", None),
     (Sort::Name, "name", "from a to z", None),

@@ -41,12 +41,12 @@ pub(super) const FIELDS: [&str; 16] = [
 /// The fields that take several values, of which one is enough; in the texts of the others a comma is a comma.
 pub(super) const LISTS: [&str; 8] = ["is", "name", "agent", "host", "session", "label", "model", "mode"];
 
-/// What fields are called elsewhere, and which of [`FIELDS`] that means.
+/// Other names of fields, and the one of [`FIELDS`] that each means.
 pub(super) const OTHER_FIELDS: [(&str, &str); 4] =
     [("state", "is"), ("status", "is"), ("attention", "is"), ("tool", "agent")];
 
-/// What people say as well, among it the words of the JSON, and which of [`STATES`] that means; `success` is a turn
-/// that ended well, seen or not, and `idle` whoever takes a prompt now, whatever its last turn was.
+/// Synonyms, among them the words of the JSON, and the one of [`STATES`] that each means; `success` is a turn that ended well,
+/// seen or not, and `idle` takes a prompt now, whatever its last turn was.
 pub(super) const SYNONYMS: [(&str, &str); 17] = [
     ("active", "working"),
     ("awaiting_operator", "needs-you"),

@@ -12,9 +12,7 @@ use serde_json::{Map, Value};
 
 use super::files::{Workplace, open};
 
-/// How long to wait while the agent writes.
-const BUSY: Duration = Duration::from_millis(50);
-/// How long all queries together may take: some databases have gigabytes.
+/// How long all queries together may take, and wait while the agent writes: some databases have gigabytes.
 const LONGEST: Duration = Duration::from_millis(200);
 /// Steps of SQLite's machine between two checks of the clock.
 const STEPS: i32 = 10_000;
@@ -85,7 +83,7 @@ impl AgentDatabase {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let mut connection = Connection::open_with_flags(uri, flags).ok()?;
-        connection.busy_timeout(BUSY).ok()?;
+        connection.busy_timeout(LONGEST).ok()?;
         connection.execute_batch("PRAGMA query_only = 1; PRAGMA trusted_schema = 0; BEGIN").ok()?;
         let end = Instant::now() + LONGEST;
         connection.progress_handler(STEPS, Some(move || Instant::now() > end)).ok()?;

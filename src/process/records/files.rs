@@ -49,8 +49,8 @@ pub(super) struct Files {
     /// change.
     variables: RefCell<HashMap<(u32, String), Option<OsString>>>,
     variables_since: Timestamp,
-    /// The last process of which a variable was read in a poll, and all of its environment: another variable of it is asked
-    /// for next.
+    /// The last process whose variables were read in a poll, and its whole environment, because another variable is asked for
+    /// next.
     environment: RefCell<(u32, Vec<u8>)>,
 }
 

@@ -62,7 +62,7 @@ impl Home {
             .unwrap();
         wait_for_environment(&agent);
         let now = Timestamp::from_millis(1_800_000_000_000);
-        Self { home, agent, records: AgentRecords::default(), tool, now, pause: FIND_AGAIN }
+        Self { home, agent, records: AgentRecords::default(), tool, now, pause: Span::SECOND }
     }
 
     /// A process by the tool's name that works in `shop` below its home, which is a repository.
@@ -209,7 +209,7 @@ fn a_transcript_is_followed_by_the_session_that_the_status_names() {
     symlink(home.home.path().join(".claude"), other.home.path().join(".claude")).unwrap();
     let mut now = home.now;
     for _ in 0..3 {
-        now = now + FIND_AGAIN;
+        now = now + Span::SECOND;
         home.records.read(&agents, now);
     }
     let reported: Vec<_> = home.records.agents.values().map(|state| state.returned.clone().unwrap()).collect();
@@ -276,7 +276,7 @@ fn what_a_service_of_the_agent_holds_is_no_proof() {
     let mut session = |process: u32| {
         let mut agent = home.agent();
         agent.processes.push(process);
-        home.now = home.now + FIND_AGAIN;
+        home.now = home.now + Span::SECOND;
         let (_, reading) = home.records.read(&[agent], home.now).pop().unwrap();
         reading.facts.text(FactName::Session).map(str::to_owned)
     };

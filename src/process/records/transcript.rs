@@ -18,8 +18,8 @@ const TRANSCRIPT: u64 = 16 << 20;
 /// Bytes before the offset by which a file is recognised: one that was written anew has others there.
 const KNOWN_BY: usize = 64;
 
-/// What was said in one session, and how far its record was read, so that only additions are read. It holds the last
-/// 16 MiB of the record, until another record is asked for.
+/// The transcript of one session, and how far its record was read, so that only additions are read. It holds the last 16 MiB of
+/// the record, until another record is asked for.
 #[derive(Debug, Default)]
 pub struct RecordedTranscript {
     path: PathBuf,
@@ -34,8 +34,7 @@ pub struct RecordedTranscript {
     lines: VecDeque<RecordedLine>,
     /// When the newest line was written.
     latest: Timestamp,
-    /// What was returned last, and its extent: of how many lines, where the first of them begins, and whether others were
-    /// cut off.
+    /// The last transcript and its extent: how many lines it covers, where they begin, and whether earlier ones were cut off.
     cached: Option<Arc<[Said]>>,
     extent: (usize, u64, bool),
 }
@@ -51,9 +50,8 @@ struct RecordedLine {
 }
 
 impl RecordedTranscript {
-    /// What was said up to a time, from the record at `path`, oldest first. It begins with [`GAP`] if more was written than
-    /// is read. The list is the same one until something new was said; `None` if the file cannot be read. Waits for the
-    /// disk.
+    /// The transcript up to a time, from the record at `path`, oldest first. It begins with [`GAP`] if more was written than is
+    /// read. The list stays the same one until something new was said; `None` if the file cannot be read.
     pub fn up_to(&mut self, path: &Path, source: &AgentRecordSource, until: Timestamp) -> Option<Arc<[Said]>> {
         let mut file = open(path)?;
         let data = file.metadata().ok()?;

@@ -28,7 +28,7 @@ pub(in crate::tmux) mod names {
 /// The marks on a pane's session and window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// What the bell counter says; `None` where nothing has rung or no counter was ever there.
+    /// The bell counter; `None` where nothing has rung or no counter was ever there.
     pub bells: Option<u64>,
     /// When `fleetwatch run` started the window's program, in milliseconds since the epoch.
     pub run_at: Option<i64>,

@@ -172,7 +172,7 @@ impl Server {
         Ok(Hooks::read(&self.say(script).await?, nonce.as_str()))
     }
 
-    /// Runs a script for what it prints. A line of it that fails, as its window is gone, prints nothing.
+    /// Runs a script for its output. A line that fails because its window is gone prints nothing.
     async fn say(&self, script: Script) -> Result<String, Error> {
         let output = self.run_script(script).await?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -231,7 +231,7 @@ impl Hooks {
         copies.chain([set(&[], session, names::COPIED, &copied.join(","))]).collect()
     }
 
-    /// Whether everything in the session's own array came from fleetwatch.
+    /// Whether all hooks of the session are fleetwatch's.
     fn are_all_ours(&self) -> bool {
         let copied = |index: &u32| self.copied.contains(index) && self.own.get(index) == self.global.get(index);
         self.own.keys().all(|index| *index == INDEX || copied(index))

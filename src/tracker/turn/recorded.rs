@@ -8,17 +8,7 @@ use super::{AgentRecordReading, LastScreen, TurnTracker};
 use crate::agent_record::{RecordedPhase, RecordedResult, RecordedTurn};
 use crate::state::{TurnResult, UiContext, Witness};
 use crate::time::{Span, Timestamp};
-use crate::tracker::timers::{Timer, TimerName};
-
-/// How long screen and record may differ; meanwhile the busy one counts.
-const DIFFER: Span = Span::from_secs(2);
-/// How long a record that marks no turns is believed to be busy when the screen has come to rest: longer than any was seen to
-/// lag behind.
-const LAG: Span = Span::from_secs(10);
-/// How long a record must have said alone that its agent asks for something.
-const ALONE: Span = Span::from_secs(1);
-/// The same after a dialog was on the screen, whose answer the record follows.
-const AFTER_DIALOG: Span = Span::from_secs(3);
+use crate::tracker::timers::{Settings, Timer, TimerName};
 
 impl TurnTracker {
     /// Stores what the agent's records say now.
@@ -42,7 +32,7 @@ impl TurnTracker {
     /// Whether its record reported a moment ago that the turn ended like this.
     pub(super) fn record_knows(&self, result: TurnResult, now: Timestamp) -> bool {
         let is_known = self.turn.last.at == Some(self.recorded.known_until) && self.turn.last.result == result;
-        is_known && now.since(self.recorded.known_until) < LAG
+        is_known && now.since(self.recorded.known_until) < self.settings.record_lag
     }
 
     /// Whether its record says that a turn is in flight, and is believed.
@@ -63,15 +53,10 @@ impl TurnTracker {
         Some((turn.context.unwrap_or(UiContext::ApprovalPrompt), &turn.word))
     }
 
-    /// Whether its record says that what a turn began runs on behind the prompt.
-    pub(in crate::tracker) fn record_runs_on(&self) -> bool {
-        self.recorded_as(RecordedPhase::Background).is_some()
-    }
-
     /// Whether screen and record have contradicted each other for longer than either may lag behind.
     pub(in crate::tracker) fn record_contradicts(&self, now: Timestamp) -> bool {
         let Some(turn) = &self.recorded.turn else { return false };
-        let stands = |since: Timestamp| now.since(self.coverage.begun(since)) >= LAG;
+        let stands = |since: Timestamp| now.since(self.coverage.begun(since)) >= self.settings.record_lag;
         let rests = self.seen.as_ref().filter(|seen| seen.at_rest()).is_some_and(|seen| stands(seen.since));
         match turn.phase {
             RecordedPhase::Active => rests,
@@ -103,7 +88,7 @@ impl TurnTracker {
     /// The windows that run because of a record.
     pub(super) fn recorded_timers(&self) -> impl Iterator<Item = Timer> {
         let lag = self.recorded_as(RecordedPhase::Active).filter(|turn| !turn.marks_turns);
-        let differ = |since| self.coverage.window(TimerName::RecordDiffers, since, DIFFER);
+        let differ = |since| self.coverage.window(TimerName::RecordDiffers, since, self.settings.differ);
         let end = self.recorded_as(RecordedPhase::Idle).filter(|_| self.work.is_some());
         let due = self.recorded.due.as_ref().map(|result| differ(result.at));
         let windows = [lag.and_then(|turn| self.rest_is_news(turn)), self.second_poll()];
@@ -118,14 +103,15 @@ impl TurnTracker {
         let went_wrong = matches!(self.turn.last.result, TurnResult::KnownFailure | TurnResult::Interrupted)
             && self.turn.last.at > Some(turn.at);
         let is_over = (seen.is_finished() && seen.since > turn.at) || (turn.patience.is_some() && went_wrong);
-        let window = if is_over { Span::ZERO } else { turn.patience.unwrap_or(LAG) };
+        let window = if is_over { Span::ZERO } else { turn.patience.unwrap_or(self.settings.record_lag) };
         Some(self.coverage.window(TimerName::RecordDiffers, seen.since.max(turn.at), window))
     }
 
     fn second_poll(&self) -> Option<Timer> {
         let since = self.recorded.asks_alone_since?;
-        let dialog = self.recorded.dialog_at.filter(|at| *at + AFTER_DIALOG > since + ALONE);
-        let (since, window) = dialog.map_or((since, ALONE), |at| (at, AFTER_DIALOG));
+        let Settings { doubt, after_dialog, .. } = self.settings;
+        let dialog = self.recorded.dialog_at.filter(|at| *at + after_dialog > since + doubt);
+        let (since, window) = dialog.map_or((since, doubt), |at| (at, after_dialog));
         Some(self.coverage.window(TimerName::RecordAsks, since, window))
     }
 
@@ -147,7 +133,7 @@ impl TurnTracker {
         let Some(turn) = self.recorded_as(RecordedPhase::Idle) else { return };
         let Some(since) = self.work.as_ref().map(|work| work.since) else { return };
         let begun_since = self.flight().is_some_and(|flight| flight.armed_at > turn.at);
-        if since < turn.at + DIFFER && now >= turn.at + DIFFER && !begun_since {
+        if since < turn.at + self.settings.differ && now >= turn.at + self.settings.differ && !begun_since {
             self.set_work_aside();
         }
     }
@@ -162,17 +148,20 @@ impl TurnTracker {
             .turn
             .as_ref()
             .is_some_and(|turn| turn.marks_turns && turn.phase == RecordedPhase::Active && turn.at > due.at);
-        if seen.in_dialog || !(at_rest || next_began || now >= due.at + DIFFER) {
+        if seen.in_dialog || !(at_rest || next_began || now >= due.at + self.settings.differ) {
             return;
         }
         let (region, at) = (seen.region.clone(), due.at.min(now));
         let RecordedResult { result, detail, began, .. } = due.clone();
         (self.recorded.known_until, self.recorded.due) = (due.at, None);
         // A quick turn may have been over when its prompt was first seen.
-        let is_its = |flight: &Flight| flight.armed_at <= if flight.is_anchored() { at } else { at + DIFFER };
+        let is_its =
+            |flight: &Flight| flight.armed_at <= if flight.is_anchored() { at } else { at + self.settings.differ };
         let last = &mut self.turn.last;
         // One that began since then was over before anybody looked.
-        let is_last = last.at.is_some_and(|ended| ended + LAG >= at && began.is_none_or(|began| began <= ended));
+        let is_last = last
+            .at
+            .is_some_and(|ended| ended + self.settings.record_lag >= at && began.is_none_or(|began| began <= ended));
         match self.turn.state.flight() {
             Some(flight) if !is_its(flight) => {}
             None if is_last => {

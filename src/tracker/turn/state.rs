@@ -481,7 +481,7 @@ impl Flight {
         }
     }
 
-    /// When it began; nothing of one that was found at work.
+    /// When it began; `None` if it was found at work.
     fn began(&self) -> Option<Timestamp> {
         match &self.retraction {
             Some(Retraction::Done(earlier)) => earlier.other.began,

@@ -100,10 +100,8 @@ impl TurnTracker {
     /// nobody has recorded, nothing says whether that is work: within a turn it is taken for one, else nothing is said.
     pub(super) fn note_movement(&mut self, sighting: &Sighting<'_>, redrawn: bool, now: Timestamp) {
         let reading = sighting.reading;
-        /// Agents draw their greeting within this time.
-        const GREETING: Span = Span::from_secs(5);
         let greeted_at = *self.greeted_at.get_or_insert(now);
-        let is_greeting = reading.turn.prompt.is_none() && now.since(greeted_at) < GREETING;
+        let is_greeting = reading.turn.prompt.is_none() && now.since(greeted_at) < self.settings.greeting;
         let Some(seen) = &self.seen else { return };
         if reading.end.is_some() {
             // The agent itself says that the turn has ended.

@@ -93,8 +93,7 @@ pub struct SendWay {
     pub cannot_wait: Option<&'static str>,
 }
 
-/// What a terminal would get of a prompt that is sent so: one that cannot take it yet gets it later, where that may come
-/// and a prompt can wait.
+/// What a terminal would get: now, or later if it cannot take a prompt yet and prompts can wait there.
 pub fn gets(view: &View<'_>, key: &TerminalKey, SendWay { when, cannot_wait }: SendWay) -> Gets {
     match (hindrance(view, key), cannot_wait) {
         (None, Some(why)) if when == When::Ready => Gets::CannotWait(None, why),

@@ -2,10 +2,9 @@
 
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::time::{Span, Timestamp};
+use crate::ui::kit::question::READ;
 use crate::ui::{Context, Request, Ui};
 
-/// How long the cursor rests on a terminal until it counts as seen (SPEC §2).
-const SEEN_AFTER: Span = Span::from_secs(1);
 /// How long after a key the operator is taken to sit in front of the dashboard.
 const PRESENT: Span = Span::from_secs(15);
 
@@ -19,7 +18,7 @@ impl Ui {
 
     /// Whether the operator chose the selected row with the last key, and it did not come under the cursor by itself.
     fn was_chosen(&self, touched: Timestamp) -> bool {
-        self.cursor.since().since(touched) < SEEN_AFTER
+        self.cursor.since().since(touched) < READ
     }
 
     /// What the operator has seen by now, to be reported once.
@@ -63,7 +62,7 @@ impl Ui {
         let was_there = self
             .touched
             .is_some_and(|touched| touched >= shown || (shown.since(touched) < PRESENT && self.was_chosen(touched)));
-        was_there.then(|| shown + SEEN_AFTER)
+        was_there.then(|| shown + READ)
     }
 }
 

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use ratatui::prelude::{Buffer, Line, Rect, Style};
+use ratatui::prelude::{Buffer, Line, Rect, StatefulWidget, Style};
 
 use super::state::{DialogBox, Held, Shown, Stage, Typing};
 use crate::dialog::{self, Choice, Cut, Manner};
 use crate::fleet::Terminal;
 use crate::screen::Row;
 use crate::status::Status;
-use crate::ui::question::{Hold, QuestionText};
+use crate::ui::question::{Hold, QuestionBox, QuestionText};
 use crate::ui::reading::Paragraph;
 use crate::ui::theme::Parts;
 use crate::ui::{Action, Canvas, Hint, HitMap, Overlay, Theme, blank, frame, line, preview, right, span, text, times};
@@ -25,8 +25,8 @@ const ROOMY: u16 = 16;
 const WERE: usize = 6;
 
 impl Shown {
-    /// What the box asks. What is new in a dialog that took the place of another one has a mark. What was ticked or
-    /// typed in the row of the chosen option is shown there, and has to be read like all that is sent.
+    /// The text of the box. News in a dialog that replaced another one has a mark. Ticks and typed text stand in the row of the
+    /// chosen option, and have to be read like all that is sent.
     pub(super) fn asked(&self, chosen: Option<usize>, ticks: &[usize], typed: &str, theme: &Theme) -> QuestionText {
         let (parts, changed) = (&theme.parts, theme.style(Status::Approval));
         let mut lines: Vec<Paragraph> = Vec::new();
@@ -49,7 +49,7 @@ impl Shown {
         if !gone.is_empty() {
             lines.push(Paragraph::default());
         }
-        // What a theme draws screens on is not what it draws boxes on: their colours could not be read here.
+        // The ground of screens differs from that of boxes, so their colours could not be read here.
         let has_ground = parts.screen.bg.is_some();
         let plain = |style: Style| Style { fg: None, bg: None, ..style };
         for (indent, text, mut line) in self.text() {
@@ -148,7 +148,7 @@ fn part(row: &Row, wanted: Range<usize>) -> Line<'static> {
 }
 
 impl DialogBox {
-    /// What stands in the frame: how it stands with the dialog that is shown in it, whatever the terminal does by now.
+    /// The title: the state of the shown dialog, whatever the terminal does by now.
     pub(super) fn title(&self, terminal: Option<&Terminal>, canvas: &Canvas<'_>) -> String {
         let name = terminal.map_or(&self.name, |terminal| &terminal.state.terminal.id);
         match (&self.stage, terminal) {
@@ -173,7 +173,8 @@ impl DialogBox {
         // What a key has brought about may take two rows.
         let more = u16::from(message_cells + 4 > usize::from(area.width) && area.height >= ROOMY);
         let said = (2 + more, 1 + more + u16::from(message.is_some() || self.typing.is_some()));
-        let sheet = self.question.draw(canvas, buffer, area, (title, &asked), (cells, said));
+        QuestionBox { look: canvas, title, asked: &asked, cells, said }.render(area, buffer, &mut self.question);
+        let sheet = self.question.sheet;
         let held = self.held(canvas.now);
         let (said, style) = match (&self.stage, held) {
             (Stage::Closed, _) if self.typing.is_none() => (String::new(), parts.quiet),
@@ -208,7 +209,8 @@ impl DialogBox {
         let mut buttons: Vec<Hint> = if is_open { self.ways(held) } else { Vec::new() };
         buttons.retain(|hint| hint.0 != Action::Jump && *hint != (Action::Down, "choose"));
         buttons.extend(is_open.then_some((Action::Jump, "go there and answer")));
-        let close = match (self.typing.is_some() && is_open, self.may_have_sent()) {
+        let may_have_sent = self.has_sent || matches!(self.stage, Stage::Sending | Stage::Answered);
+        let close = match (self.typing.is_some() && is_open, may_have_sent) {
             _ if self.types_draft() => "back, keep the draft",
             (true, false) if self.way_back() == "back" => "back without answering",
             (true, false) => "back, keep the text",
@@ -238,11 +240,11 @@ impl DialogBox {
                 vec![(Action::Jump, "see all of it there"), (Action::Anyway, "answer anyway"), (Action::Down, "choose")]
             }
             Some(Held::Not(Hold::TooSmall)) => vec![(Action::Jump, "answer there")],
-            Some(Held::Not(Hold::Changed) | Held::NoChoice) => Vec::new(),
+            Some(Held::Not(Hold::Changed) | Held::ChoiceError) => Vec::new(),
         }
     }
 
-    /// What is pressed for the chosen option, in words, or why there is none to press.
+    /// The keys of the chosen option in words, or why there are none.
     fn sends(&self) -> String {
         let Some(shown) = &self.shown else { return String::new() };
         let dialog = &shown.dialog;
@@ -312,7 +314,7 @@ impl DialogBox {
                 let [goes, jumps] = ["goes there,", "jumps,"].map(|way| way_of(jump.as_deref(), way, " "));
                 [format!("{why}:{goes} {anyway} {}", self.sends()), format!("cut:{jumps} {anyway} sends")]
             }
-            Held::NoChoice => return self.sends(),
+            Held::ChoiceError => return self.sends(),
         };
         if text::width(&long) <= usize::from(room) { long } else { short }
     }

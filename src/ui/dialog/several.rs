@@ -34,7 +34,7 @@ const ANSWERS: Answers = Answers {
 const UNCHOSEN: Answers =
     Answers { yes: (Action::Down, "choose"), others: &[(Action::Close, "close without answering")], ..ANSWERS };
 
-/// The same where no dialog is left.
+/// The answers if no dialog is left.
 const NONE_LEFT: Answers = Answers { yes: (Action::Close, "close without answering"), others: &[], ..ANSWERS };
 
 /// The dialogs of the marked terminals.
@@ -108,7 +108,7 @@ impl SeveralDialogs {
             }
         }
         several.question = Question::with(several.marked());
-        // One that came up just now may not be one that the key was meant for that opened the box.
+        // A dialog that just came up may not be the one that the key was meant for.
         several
             .question
             .shown_since(terminals.iter().map(|terminal| terminal.state.since().at).max().unwrap_or_default());
@@ -296,7 +296,7 @@ impl SeveralDialogs {
     }
 }
 
-/// What stands between the names of an option that has another one in each dialog.
+/// Separates the names of an option that differs between the dialogs.
 const BETWEEN: char = '/';
 
 fn is_one_of(name: &str, names: &str) -> bool {

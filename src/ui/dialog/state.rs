@@ -29,7 +29,7 @@ pub struct DialogBox {
     pub(super) stage: Stage,
     /// Whether keys have gone to the dialog that is shown, whatever became of them.
     pub(super) has_sent: bool,
-    /// What the operator reads below the options, and whether the last frame had a line for it beside what would be sent.
+    /// The message below the options, and whether the last frame had a line for it.
     pub(super) message: Option<(Status, String)>,
     pub(super) has_line: bool,
     /// When the row came under the cursor by itself.
@@ -64,7 +64,7 @@ pub(super) enum Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Held {
     /// There is nothing to choose here.
-    NoChoice,
+    ChoiceError,
     Not(Hold),
     NothingChosen,
     NothingTicked,
@@ -79,7 +79,7 @@ pub(super) enum Held {
 #[derive(Clone, Debug)]
 pub(super) struct Typing {
     pub(super) line: LineInput,
-    /// The option that takes it; `None` where there is none, or none any more. What is typed must not become keys of the
-    /// dashboard, nor be lost: it is kept as a draft then.
+    /// The option that takes the text; `None` if it has gone. Typed text must not become keys of the dashboard, nor be lost, so
+    /// it is kept as a draft then.
     pub(super) option: Option<usize>,
 }

@@ -10,8 +10,8 @@ use crate::status::Status;
 use crate::time::Timestamp;
 use crate::ui::{Action, Context, Hint, LineInput, Overlay, OverlayContext, Topic};
 
-/// What is said of an answer that came before anybody can have read what is asked.
-const TOO_EARLY: &str = "nothing was sent: it is new on the screen; look at it first";
+/// The refusal of an answer given before anybody can have read the dialog.
+pub(super) const TOO_EARLY: &str = "nothing was sent: it is new on the screen; look at it first";
 
 /// Why a text is not sent that nobody has seen in its line yet.
 pub(super) const NOT_SEEN: &str = "nothing was sent: not all of it was on the screen yet; press it again";
@@ -77,11 +77,6 @@ impl DialogBox {
             _ => return false,
         }
         true
-    }
-
-    /// Says that the key that answers came too early.
-    pub(super) fn say_too_early(&mut self) {
-        self.warn(TOO_EARLY);
     }
 
     /// Takes that message away once the key would be heard.

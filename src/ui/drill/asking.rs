@@ -2,27 +2,22 @@
 
 use std::sync::Arc;
 
-use super::requests::{QuestionProgress, Shot};
 use super::state::{Drill, Side};
+use super::state::{QuestionProgress, Shot};
 use super::steps::TimelineEntry;
 use super::texts::UpTo;
 use crate::fleet::View;
-use crate::record::Trouble;
+use crate::record::HistoryError;
 use crate::record::question::{HistoryAnswer, HistoryQuestion, QuestionKind};
 use crate::screen::KeptScreen;
 use crate::time::{Span, Timestamp};
+use crate::ui::pace::REFRESH;
 use crate::ui::{OverlayContext, Request};
 
 /// Screens that are kept at hand.
 const SCREENS: usize = 64;
 /// Steps that are still there behind the selected one when earlier ones are asked for.
 const AHEAD: usize = 60;
-/// When a history that could not be read is tried again.
-const RETRY: Span = Span::from_secs(2);
-/// How often the history is asked whether it has something new, from whichever process.
-const REFRESH: Span = Span::from_secs(2);
-/// How often the reasons of now are asked for.
-const REASONS: Span = Span::from_millis(900);
 
 impl Drill {
     /// Asks for the difference if another one may be there by now.
@@ -55,7 +50,7 @@ impl Drill {
         }
         // They contain ages, which grow with those of the row.
         let age = |at: Timestamp| at.since(self.shown.item().since().at).as_millis() / 1000;
-        let is_old = self.asking.reasons_asked.is_none_or(|at| now.since(at) >= REASONS || age(at) != age(now));
+        let is_old = self.asking.reasons_asked.is_none_or(|at| now.since(at) >= Span::SECOND || age(at) != age(now));
         if self.side == Side::Why && self.selected.is_none() && self.here && is_old {
             self.asking.reasons_asked = Some(now);
             cx.ask(Request::Reasons(key));
@@ -193,7 +188,7 @@ impl Drill {
         }
     }
 
-    fn failed(&mut self, ask: &QuestionKind, trouble: &Trouble, now: Timestamp) {
+    fn failed(&mut self, ask: &QuestionKind, trouble: &HistoryError, now: Timestamp) {
         match ask {
             QuestionKind::Page { .. } | QuestionKind::Again => {
                 let known = self.steps.oldest_kept().is_some();
@@ -205,12 +200,12 @@ impl Drill {
                 self.asking.transcript = false;
                 match trouble {
                     // Nothing was said that anybody will ever read.
-                    Trouble::Off => self.transcript.set_lines(Arc::default(), false),
+                    HistoryError::Off => self.transcript.set_lines(Arc::default(), false),
                     _ => self.transcript.fail(),
                 }
             }
         }
         self.asking.trouble = Some(trouble.clone());
-        self.asking.not_before = now + RETRY;
+        self.asking.not_before = now + REFRESH;
     }
 }

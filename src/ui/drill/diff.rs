@@ -2,22 +2,18 @@
 
 use ratatui::prelude::{Buffer, Line, Modifier, Rect};
 
-use crate::repository::{DiffLine, DiffLineKind, GitFacts, GitTrouble, WorkingTreeDiff};
+use crate::repository::{DiffLine, DiffLineKind, GitError, GitFacts, WorkingTreeDiff};
 use crate::screen::KeptScreen;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
+use crate::ui::pace::REREAD;
 use crate::ui::search::SearchableText;
 use crate::ui::{Canvas, blank, line, span};
-
-/// How soon the difference is read again when other facts of the repository were read.
-const FACTS: Span = Span::from_secs(1);
-/// The same when only the screen has changed, or when it could not be read.
-const LATER: Span = Span::from_secs(5);
 
 /// The difference that is read.
 #[derive(Clone, Debug, Default)]
 pub struct DiffView {
-    result: Option<Result<WorkingTreeDiff, GitTrouble>>,
+    result: Option<Result<WorkingTreeDiff, GitError>>,
     asked: Option<AskedDiff>,
     is_under_way: bool,
     pub reader: SearchableText,
@@ -42,7 +38,8 @@ impl DiffView {
         };
         let has_failed = matches!(self.result, Some(Err(_)));
         !self.is_under_way
-            && ((asked.git.as_ref() != git && age >= FACTS) || ((!is_same_screen || has_failed) && age >= LATER))
+            && ((asked.git.as_ref() != git && age >= Span::SECOND)
+                || ((!is_same_screen || has_failed) && age >= REREAD))
     }
 
     /// Takes note that it is asked for.
@@ -52,7 +49,7 @@ impl DiffView {
     }
 
     /// Takes in what was read.
-    pub fn set(&mut self, result: Result<WorkingTreeDiff, GitTrouble>) {
+    pub fn set(&mut self, result: Result<WorkingTreeDiff, GitError>) {
         self.is_under_way = false;
         let lines = result.iter().flat_map(|diff| &diff.lines);
         self.reader.set_texts(lines.map(|line| &line.text));

@@ -169,7 +169,7 @@ impl Drill {
     }
 }
 
-/// What a step is about: a sentence where there is one, else all that it changed.
+/// The sentence of a step, or else all its changes.
 fn words(canvas: &Canvas<'_>, step: &TimelineEntry) -> Line<'static> {
     let parts = &canvas.theme.parts;
     let style = |status: Option<Status>, other| status.map_or(other, |status| canvas.theme.style(status));

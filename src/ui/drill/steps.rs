@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 /// How many rows of output are shown for the end of a task.
 const OUTPUT_ROWS: usize = 3;
 
-/// One thing that happened, whether this process saw it or the history keeps it.
+/// One event, whether this process saw it or the history keeps it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineEntry {
     pub at: Timestamp,
@@ -159,7 +159,7 @@ impl TimelineEntries {
         let is_listed = |step: &&Arc<TimelineEntry>| self.lists_all || sentence::of(&step.body, "it").is_some();
         self.listed = self.merged.iter().filter(is_listed).cloned().collect();
         if !self.lists_all {
-            // What the operator does several times in a row, such as typing keys, is one step, as it is one line of the log.
+            // Repeated acts of the operator, such as typing keys, are one step, as they are one line of the log.
             let own = |step: &TimelineEntry| {
                 sentence::of(&step.body, "it")
                     .filter(|it| it.actor == Actor::You && sentence::is_repeatable(&step.body))

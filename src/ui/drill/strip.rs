@@ -3,7 +3,7 @@
 use ratatui::prelude::{Buffer, Line, Modifier, Rect, Style};
 
 use super::state::Drill;
-use crate::record::timeline::{Holder, TimelineSpan, timeline, totals};
+use crate::record::timeline::{BEAT, Holder, TimelineSpan, timeline, totals};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::ui::{Canvas, blank, line, span, text, times};
@@ -13,9 +13,6 @@ type StripHolder = (Holder, Option<Status>);
 
 /// A strip shorter than this shows its times to the second.
 const MINUTES: Span = Span::from_secs(600);
-const DAY: Span = Span::from_secs(24 * 3600);
-/// How far behind now the history may be in that somebody watches.
-const BEHIND: Span = Span::from_secs(10);
 
 impl Drill {
     /// When nobody watched, by time; nothing is claimed of what the terminal did then.
@@ -29,14 +26,14 @@ impl Drill {
     fn watched(&self) -> Vec<(Timestamp, Timestamp)> {
         let own = self.steps.seen_since().map(|since| (since, self.until));
         // The history learns a little later than now that this process watches.
-        let is_behind = |to: Timestamp| to < self.until && self.until.since(to) < BEHIND;
+        let is_behind = |to: Timestamp| to < self.until && self.until.since(to) < BEAT;
         let kept = self.line.watched.iter().map(|&(from, to)| (from, if is_behind(to) { self.until } else { to }));
         kept.chain(own).collect()
     }
 
     /// The stretches that are shown: what the history answered, and then what this process has seen itself.
     fn stretches(&self) -> (Timestamp, Vec<TimelineSpan>) {
-        let from = self.begin().max(self.until - DAY);
+        let from = self.begin().max(self.until - Span::DAY);
         let last = self.line.points.last().map(|point| point.at);
         let known = self.line.points.partition_point(|point| point.at <= from).saturating_sub(1);
         let mut points = self.line.points[known..].to_vec();
@@ -56,7 +53,7 @@ impl Drill {
         let parts = &canvas.theme.parts;
         let (from, line) = self.stretches();
         let time = |at| match until.since(from) {
-            shown if shown >= DAY => times::day_and_clock(at, canvas.zone),
+            shown if shown >= Span::DAY => times::day_and_clock(at, canvas.zone),
             shown if shown < MINUTES => times::wall(at, canvas.zone).chars().take(8).collect(),
             _ => times::clock(at, canvas.zone),
         };
@@ -94,7 +91,7 @@ impl Drill {
 
 /// What each holder had in all, as far as that is a second.
 fn told(line: &[TimelineSpan]) -> Vec<(StripHolder, Span)> {
-    totals(line).into_iter().filter(|(_, span)| *span >= Span::from_secs(1)).collect()
+    totals(line).into_iter().filter(|(_, span)| *span >= Span::SECOND).collect()
 }
 
 /// Who had the turn for most of each cell.

@@ -39,7 +39,7 @@ impl Subject {
         Self::Task { task: Box::new(task.clone()), output: Arc::new(output(&task.preview())).into() }
     }
 
-    /// The same as it is now; `None` when it is no longer there.
+    /// Its present state; `None` when it is gone.
     pub fn now(&self, view: &View<'_>) -> Option<Self> {
         match self {
             Self::Agent(known) => crate::ui::find(view, &known.key).map(Self::agent),
@@ -132,7 +132,7 @@ impl Subject {
         }
     }
 
-    /// A screen of it, to be read as a dialog.
+    /// Its state with a screen, to be read as a dialog.
     pub fn shown(&self, screen: Arc<Screen>) -> StoredScreen {
         match self {
             Self::Agent(terminal) => {

@@ -18,9 +18,6 @@ use crate::ui::help::in_brief;
 use crate::ui::search::SearchableText;
 use crate::ui::{Canvas, blank, line, span, times};
 
-/// How often the transcript of now is asked for at most while the screen changes.
-const PAUSE: Span = Span::from_secs(1);
-
 /// What a transcript goes up to.
 #[derive(Clone, Debug)]
 pub enum UpTo {
@@ -61,7 +58,7 @@ impl TranscriptView {
                     (Some(known), Some(screen)) => known.is_same(screen),
                     (known, screen) => known.is_none() == screen.is_none(),
                 };
-                !same && now.since(*asked) >= PAUSE
+                !same && now.since(*asked) >= Span::SECOND
             }
             _ => true,
         }
@@ -266,7 +263,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// What was seen, on which row of the screen, each once, whichever rules found it.
+/// The evidence by row, each once, whichever rules found it.
 pub fn seen_words(evidence: &[Evidence]) -> Vec<String> {
     let mut seen: Vec<String> = Vec::new();
     for Evidence { rule, line, text } in evidence {

@@ -10,8 +10,8 @@ use crate::present::text::{self, Piece, pieces};
 /// A span that owns its text, by a name that no length of time has.
 pub type Part = Span<'static>;
 
-/// A stretch of text in a style. Here, and nowhere else, what a pane says becomes harmless: only pieces are left of it that
-/// cannot act on the terminal and whose width no terminal doubts.
+/// A stretch of text in a style. Here, and nowhere else, text of panes becomes harmless: only pieces are left that cannot act on
+/// the terminal and whose width no terminal doubts.
 pub fn span(text: impl AsRef<str>, style: Style) -> Part {
     Span::styled(harmless(text.as_ref()), style)
 }
@@ -97,7 +97,7 @@ pub fn draw<'l>(buffer: &mut Buffer, area: Rect, line: impl Into<Line<'l>>) {
     }
 }
 
-/// The same over what is there, of which nothing is to be seen below it.
+/// Writes a line over others, hiding them.
 pub fn draw_over<'l>(buffer: &mut Buffer, area: Rect, line: impl Into<Line<'l>>) {
     let line = line.into();
     let width = u16::try_from(width(&line)).unwrap_or(u16::MAX).min(area.width);

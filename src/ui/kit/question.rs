@@ -1,11 +1,11 @@
 //! A box for what must be read before its keys do anything. If there is little room, its blank rows go first,
 //! then its frame; if not even a few rows of the text fit, its keys do nothing.
 
-use ratatui::prelude::{Buffer, Position, Rect, Size};
+use ratatui::prelude::{Buffer, Position, Rect, Size, StatefulWidget, Widget};
 
 use super::frame::{self, Hint, HitMap, Look};
 use super::line::{self, span};
-use super::reading::{Paragraph, ReadProgress, height};
+use super::reading::{HiddenRows, Paragraph, ReadProgress, Reading, height};
 use super::scroll::Viewport;
 use crate::present::text;
 use crate::status::Status;
@@ -13,8 +13,8 @@ use crate::time::{Span, Timestamp};
 use crate::ui::action::Action;
 use crate::ui::keymap::Context;
 
-/// How long keys do nothing after a question has changed: they may have been meant for what was there before.
-const HELD_FOR: Span = Span::from_secs(1);
+/// Nobody has read what came up so short a time ago: keys do nothing to it, and it does not count as seen (SPEC §2).
+pub const READ: Span = Span::from_secs(1);
 /// The room of a text in which it can be read at all.
 const LEAST: (u16, u16) = (20, 3);
 /// The height from which on a frame is kept although the text has to be scrolled in it.
@@ -83,7 +83,7 @@ impl Pause {
     /// Whether keys do nothing.
     pub fn holds(&self, now: Timestamp) -> bool {
         // A clock that was set back must not hold them for hours.
-        self.since.is_some_and(|since| !self.shown || (since..since + HELD_FOR).contains(&now))
+        self.since.is_some_and(|since| !self.shown || (since..since + READ).contains(&now))
     }
 }
 
@@ -183,12 +183,12 @@ pub struct Question {
     pause: Pause,
     /// The question itself, where the box is too narrow to have it in its title.
     title: Option<Paragraph>,
-    /// Whether the last frame had room for it.
-    is_enough: bool,
+    /// Where the last frame drew its parts.
+    pub sheet: Sheet,
+    /// The line of the first option there.
+    first_option: usize,
     /// The size of the last frame, in cells.
     drawn: Option<Size>,
-    /// Where the last frame drew the options.
-    places: Vec<(Rect, usize)>,
     /// What the operator reads in place of the keys, until another option is chosen.
     said: Option<String>,
 }
@@ -214,7 +214,7 @@ impl Question {
         if self.pause.holds(now) {
             return Some(Hold::Changed);
         }
-        if !self.is_enough {
+        if !self.sheet.is_enough {
             return Some(Hold::TooSmall);
         }
         let has_read = self.reading.has_read(self.needed(asked).map(|(_, line)| line));
@@ -266,46 +266,13 @@ impl Question {
 
     /// The option at a place of the last frame.
     pub fn at(&self, at: Position) -> Option<usize> {
-        self.places.iter().find(|(place, _)| place.contains(at)).map(|(_, option)| *option)
+        let (_, line) = self.reading.places.iter().find(|(place, _)| place.contains(at))?;
+        line.checked_sub(self.first_option)
     }
 
     /// How far it is scrolled.
     pub const fn view(&mut self) -> &mut Viewport {
         &mut self.reading.view
-    }
-
-    /// Draws the box with what is asked; what stands below is for the caller to draw.
-    pub fn draw(
-        &mut self,
-        look: &Look<'_>,
-        buffer: &mut Buffer,
-        area: Rect,
-        (title, asked): (&str, &QuestionText),
-        (cells, said): (usize, (u16, u16)),
-    ) -> Sheet {
-        let frame = if area.height < FRAMED { 0 } else { 6 };
-        let is_cut = text::width(title) + frame > usize::from(area.width);
-        self.title = is_cut.then(|| Paragraph::plain(title, look.theme.parts.title));
-        let lines: Vec<Paragraph> = self.lines(asked).cloned().collect();
-        let was_resized = self.drawn.replace(area.as_size()).is_some_and(|before| before != area.as_size());
-        let was_hidden = matches!(self.hold(asked, look.now), Some(Hold::TooSmall | Hold::Unread(..)));
-        if was_resized {
-            // What a box says is out of view is to be read in it, whatever a larger one has shown.
-            self.reading.forget();
-        }
-        let sheet = Sheet::draw(look, buffer, area, (title, &lines), (cells, said));
-        self.is_enough = sheet.is_enough;
-        let (first, places) = (self.first(asked), self.reading.draw(look, buffer, sheet.text, &lines));
-        self.places = places.into_iter().filter_map(|(place, line)| Some((place, line.checked_sub(first)?))).collect();
-        if was_resized && was_hidden && self.hold(asked, look.now).is_none() {
-            // A key that was pressed while the question had no room answers nothing that a larger frame shows at once.
-            self.pause.begin();
-        }
-        if !look.covered {
-            self.pause.is_shown(look.now);
-        }
-        self.reading.draw_marks(look, buffer, sheet.marks);
-        sheet
     }
 
     fn lines<'a>(&'a self, asked: &'a QuestionText) -> impl Iterator<Item = &'a Paragraph> {
@@ -317,7 +284,7 @@ impl Question {
         usize::from(self.title.is_some()) + asked.text.len()
     }
 
-    /// What is to be read before something is done.
+    /// Lines that have to be read before anything is done.
     fn needed<'a>(&'a self, asked: &'a QuestionText) -> impl Iterator<Item = (usize, &'a Paragraph)> {
         let first = self.first(asked);
         let is_meant = move |option: usize| self.chosen == Some(option) || asked.picked.contains(&option);
@@ -326,6 +293,46 @@ impl Question {
 
     fn unread(&self, asked: &QuestionText) -> (usize, usize) {
         self.reading.unread(self.needed(asked))
+    }
+}
+
+/// The box with what is asked. What stands below is for the caller to draw.
+pub struct QuestionBox<'a> {
+    pub look: &'a Look<'a>,
+    pub title: &'a str,
+    pub asked: &'a QuestionText,
+    /// The cells that what stands below takes.
+    pub cells: usize,
+    /// The rows of it that are worth having, and those that must be there.
+    pub said: (u16, u16),
+}
+
+impl StatefulWidget for QuestionBox<'_> {
+    type State = Question;
+
+    fn render(self, area: Rect, buffer: &mut Buffer, question: &mut Question) {
+        let Self { look, title, asked, cells, said } = self;
+        let frame = if area.height < FRAMED { 0 } else { 6 };
+        let is_cut = text::width(title) + frame > usize::from(area.width);
+        question.title = is_cut.then(|| Paragraph::plain(title, look.theme.parts.title));
+        let lines: Vec<Paragraph> = question.lines(asked).cloned().collect();
+        let was_resized = question.drawn.replace(area.as_size()).is_some_and(|before| before != area.as_size());
+        let was_hidden = matches!(question.hold(asked, look.now), Some(Hold::TooSmall | Hold::Unread(..)));
+        if was_resized {
+            // Rows that a box hides must be read in it, whatever a larger one has shown.
+            question.reading.forget();
+        }
+        question.first_option = question.first(asked);
+        question.sheet = Sheet::draw(look, buffer, area, (title, &lines), (cells, said));
+        Reading { look, text: &lines }.render(question.sheet.text, buffer, &mut question.reading);
+        if was_resized && was_hidden && question.hold(asked, look.now).is_none() {
+            // A key that was pressed while the question had no room answers nothing that a larger frame shows at once.
+            question.pause.begin();
+        }
+        if !look.covered {
+            question.pause.is_shown(look.now);
+        }
+        HiddenRows { look, of: &question.reading }.render(question.sheet.marks, buffer);
     }
 }
 
@@ -362,7 +369,8 @@ impl Answers {
         let held = text::width(&Hold::Changed.words(look, self.context));
         let held = held.max(question.said.as_deref().map_or(0, text::width));
         let cells = frame::buttons_cells(look, self.context, &self.hints(None)).max(held);
-        let sheet = question.draw(look, buffer, area, (title, asked), (cells, (0, 0)));
+        QuestionBox { look, title, asked, cells, said: (0, 0) }.render(area, buffer, question);
+        let sheet = question.sheet;
         let hold = question.hold(asked, look.now);
         let mut line = if sheet.buttons.is_empty() { sheet.said } else { sheet.buttons };
         let mut hints = self.hints(hold);

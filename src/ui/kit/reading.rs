@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use ratatui::prelude::{Buffer, Line, Modifier, Rect, Style};
+use ratatui::prelude::{Buffer, Line, Modifier, Rect, StatefulWidget, Style, Widget};
 
 use super::frame::Look;
 use super::line::{self, Part, blank, field, span};
@@ -17,11 +17,11 @@ use crate::ui::theme::Parts;
 /// A line of a text as somebody wrote it, of any length.
 #[derive(Clone, Debug, Default)]
 pub struct Paragraph {
-    /// What stands before it in its first row, and leaves as much blank in the others.
+    /// Precedes the first row, and leaves as much blank in the others.
     lead: Line<'static>,
     parts: Line<'static>,
     text: String,
-    /// Which of several texts it belongs to: the same line is to be read in each of them.
+    /// The text it belongs to: the same line has to be read in each of several.
     part: usize,
 }
 
@@ -96,31 +96,41 @@ impl Paragraph {
     }
 }
 
-/// Draws the lines that fit, wrapped, as far as they are scrolled by whole lines.
-pub fn draw(view: &mut Viewport, buffer: &mut Buffer, area: Rect, count: usize, line: impl Fn(usize) -> Line<'static>) {
-    let (height, cells) = (usize::from(area.height), usize::from(area.width.saturating_sub(1)));
-    let wrapped = |index| {
-        let line = Paragraph::indented(line(index), cells);
-        let rows = line.rows(cells);
-        (line, rows)
-    };
-    let mut rows = 0;
-    let mut most = count;
-    while most > 0 && cells > 0 {
-        rows += wrapped(most - 1).1.len();
-        if rows > height {
-            break;
+/// Lines of any length, wrapped.
+pub struct Wrapped<F> {
+    pub count: usize,
+    pub line: F,
+}
+
+impl<F: Fn(usize) -> Line<'static>> StatefulWidget for Wrapped<F> {
+    type State = Viewport;
+
+    /// Draws the lines that fit, as far as they are scrolled by whole lines.
+    fn render(self, area: Rect, buffer: &mut Buffer, view: &mut Viewport) {
+        let (height, cells) = (usize::from(area.height), usize::from(area.width.saturating_sub(1)));
+        let wrapped = |index| {
+            let line = Paragraph::indented((self.line)(index), cells);
+            let rows = line.rows(cells);
+            (line, rows)
+        };
+        let mut rows = 0;
+        let mut most = self.count;
+        while most > 0 && cells > 0 {
+            rows += wrapped(most - 1).1.len();
+            if rows > height {
+                break;
+            }
+            most -= 1;
         }
-        most -= 1;
+        // A last line that alone is higher than the pane is shown from its beginning.
+        let first = view.fit_to(height, most.min(self.count.saturating_sub(1)));
+        let area = Rect { x: area.x + area.width.min(1), width: area.width.saturating_sub(1), ..area };
+        let lines = (first..self.count).flat_map(|index| {
+            let (line, rows) = wrapped(index);
+            rows.into_iter().map(move |row| line.row(&row))
+        });
+        line::draw_all(buffer, area, lines);
     }
-    // A last line that alone is higher than the pane is shown from its beginning.
-    let first = view.fit_to(height, most.min(count.saturating_sub(1)));
-    let area = Rect { x: area.x + area.width.min(1), width: area.width.saturating_sub(1), ..area };
-    let lines = (first..count).flat_map(|index| {
-        let (line, rows) = wrapped(index);
-        rows.into_iter().map(move |row| line.row(&row))
-    });
-    line::draw_all(buffer, area, lines);
 }
 
 /// How far a text is scrolled and read.
@@ -135,6 +145,8 @@ pub struct ReadProgress {
     seen: HashMap<(usize, String), Vec<bool>>,
     /// The line that is to be in view in the next frame.
     wanted: Option<usize>,
+    /// Where the last frame drew each line.
+    pub places: Vec<(Rect, usize)>,
 }
 
 /// The rows that a text takes, with or without its blank lines.
@@ -142,63 +154,78 @@ pub fn height(text: &[Paragraph], cells: usize, blanks: bool) -> usize {
     text.iter().filter(|line| blanks || !line.is_blank()).map(|line| line.rows(cells).len()).sum()
 }
 
-impl ReadProgress {
+/// A text that has to be read.
+pub struct Reading<'a> {
+    pub look: &'a Look<'a>,
+    pub text: &'a [Paragraph],
+}
+
+impl StatefulWidget for Reading<'_> {
+    type State = ReadProgress;
+
     /// Draws the text as far as it is scrolled; without its blank lines where those have no room, those between two
-    /// texts last. What is drawn has been read, unless something covers it. Returns where each line is.
-    pub fn draw(&mut self, look: &Look<'_>, buffer: &mut Buffer, area: Rect, text: &[Paragraph]) -> Vec<(Rect, usize)> {
-        let area = area.intersection(buffer.area);
+    /// texts last. What is drawn has been read, unless something covers it.
+    fn render(self, area: Rect, buffer: &mut Buffer, read: &mut ReadProgress) {
+        let (area, text) = (area.intersection(buffer.area), self.text);
         let page = usize::from(area.height);
-        self.cells = usize::from(area.width);
-        let has_room = height(text, self.cells, true) <= page;
-        let mut room = page.saturating_sub(height(text, self.cells, false));
+        read.cells = usize::from(area.width);
+        let has_room = height(text, read.cells, true) <= page;
+        let mut room = page.saturating_sub(height(text, read.cells, false));
         let mut rows = Vec::new();
-        self.rows.clear();
+        read.rows.clear();
         for (index, line) in text.iter().enumerate() {
             let start = rows.len();
             let is_between = text.get(index + 1).is_some_and(|next| next.part != line.part);
             let is_kept = line.is_blank() && room > 0 && (has_room || is_between);
             room -= usize::from(is_kept);
             if is_kept || !line.is_blank() {
-                rows.extend(line.rows(self.cells).into_iter().map(|row| (index, row)));
+                rows.extend(line.rows(read.cells).into_iter().map(|row| (index, row)));
             }
-            self.rows.push(start..rows.len());
+            read.rows.push(start..rows.len());
         }
-        let mut first = self.view.fit(page, rows.len());
-        if let Some(wanted) = self.wanted.take().and_then(|line| self.rows.get(line)) {
-            self.view.reveal(wanted.clone());
-            first = self.view.first();
+        let mut first = read.view.fit(page, rows.len());
+        if let Some(wanted) = read.wanted.take().and_then(|line| read.rows.get(line)) {
+            read.view.reveal(wanted.clone());
+            first = read.view.first();
         }
-        let mut places = Vec::new();
-        for (offset, (index, row)) in (0..area.height).zip(&rows[first..]) {
-            let place = Rect { y: area.y + offset, height: 1, ..area };
+        read.places.clear();
+        for (place, (index, row)) in area.rows().zip(&rows[first..]) {
             let line = &text[*index];
             line::draw(buffer, place, line.row(row));
-            places.push((place, *index));
-            if !look.covered && self.cells >= line.indent() + 2 {
+            read.places.push((place, *index));
+            if !self.look.covered && read.cells >= line.indent() + 2 {
                 let seen =
-                    self.seen.entry((line.part, line.text.clone())).or_insert_with(|| vec![false; line.text.len()]);
+                    read.seen.entry((line.part, line.text.clone())).or_insert_with(|| vec![false; line.text.len()]);
                 seen[row.clone()].fill(true);
             }
         }
-        places
     }
+}
 
-    /// Begins anew with reading.
-    pub fn forget(&mut self) {
-        self.seen.clear();
-    }
+/// How much of a text is not in view. It cannot be missed, and is left blank where all is.
+pub struct HiddenRows<'a> {
+    pub look: &'a Look<'a>,
+    pub of: &'a ReadProgress,
+}
 
-    /// Says in a row of its own how much is not in view; it cannot be missed, and is left blank where all is.
-    pub fn draw_marks(&self, look: &Look<'_>, buffer: &mut Buffer, area: Rect) {
-        let (above, below) = self.hidden();
+impl Widget for HiddenRows<'_> {
+    fn render(self, area: Rect, buffer: &mut Buffer) {
+        let (above, below) = self.of.hidden();
         if above + below == 0 || area.is_empty() {
             return;
         }
-        let style = look.theme.style(Status::Approval).add_modifier(Modifier::REVERSED);
+        let style = self.look.theme.style(Status::Approval).add_modifier(Modifier::REVERSED);
         let more = if below > 0 { format!(" ▼ {}", text::counted(below, "more row")) } else { " the end".to_owned() };
         let over = if above > 0 { format!("▲ {above} above ") } else { String::new() };
         let room = usize::from(area.width).saturating_sub(text::width(&over));
         line::draw(buffer, area, vec![field(more, room, style), span(over, style)]);
+    }
+}
+
+impl ReadProgress {
+    /// Begins anew with reading.
+    pub fn forget(&mut self) {
+        self.seen.clear();
     }
 
     /// The rows above and below of what is in view.
@@ -269,7 +296,7 @@ mod tests {
     fn shown(view: &mut Viewport, count: usize) -> String {
         let area = Rect::new(0, 0, 10, 3);
         let mut buffer = Buffer::empty(area);
-        draw(view, &mut buffer, area, count, |index| line(&index.to_string()));
+        Wrapped { count, line: |index: usize| line(&index.to_string()) }.render(area, &mut buffer, view);
         (0..3).map(|row| buffer[(1, row)].symbol().to_owned()).collect()
     }
 

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use ratatui::prelude::{Buffer, Line, Rect};
+use ratatui::prelude::{Buffer, Line, Rect, StatefulWidget};
 use regex::RegexBuilder;
 
 use super::frame::{self, Hint, Look};
 use super::input::LineInput;
 use super::line::{self, blank, span};
-use super::reading;
+use super::reading::Wrapped;
 use super::scroll::Viewport;
 use crate::ui::action::Action;
 
@@ -36,7 +36,7 @@ pub struct SearchableText {
 /// A part of a text: its line, the bytes of it, and the words that it is found by.
 pub type Called = (usize, Range<usize>, String);
 
-/// The letters that are at least typed of a word that something is found by which does not say it.
+/// The shortest beginning of a synonym that finds its text.
 const OF_WORD: usize = 3;
 
 impl SearchableText {
@@ -179,7 +179,7 @@ impl SearchableText {
         line: impl Fn(usize) -> Line<'static>,
     ) {
         let mut view = self.view;
-        reading::draw(&mut view, buffer, area, count, |index| self.marked(look, index, line(index)));
+        Wrapped { count, line: |index| self.marked(look, index, line(index)) }.render(area, buffer, &mut view);
         self.view = view;
     }
 

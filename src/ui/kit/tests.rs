@@ -6,14 +6,14 @@ use proptest::prelude::*;
 use ratatui::buffer::{Cell, CellWidth};
 use ratatui::layout::Position;
 use ratatui::prelude::{Buffer, Rect, Style};
-use ratatui::widgets::StatefulWidget;
+use ratatui::widgets::{StatefulWidget, Widget};
 
 use super::frame::{self, Look};
 use super::input::LineInput;
 use super::line::{self, field, right, span};
 use super::list::List;
 use super::question::{Answers, Question, QuestionText};
-use super::reading::{self, Paragraph, ReadProgress};
+use super::reading::{HiddenRows, Paragraph, ReadProgress, Wrapped};
 use super::scroll::Viewport;
 use super::search::SearchableText;
 use crate::screen::is_harmless;
@@ -112,7 +112,7 @@ const WIDGETS: &[(&str, Drawn)] = &[
     }),
     ("text", |_, buffer, area, text| {
         let line = |_| vec![span("   ", Style::default()), span(text, Style::default())].into();
-        reading::draw(&mut Viewport::at_end(), buffer, area, 5, line);
+        Wrapped { count: 5, line }.render(area, buffer, &mut Viewport::at_end());
     }),
     ("search", |look, buffer, area, text| {
         let mut reader = SearchableText::of_newest();
@@ -144,7 +144,7 @@ const WIDGETS: &[(&str, Drawn)] = &[
             assert!(drawn.buttons.iter().all(|(button, _)| is_within(*button, area)));
             question.step(1, &asked, 0);
         }
-        ReadProgress::default().draw_marks(look, buffer, area);
+        HiddenRows { look, of: &ReadProgress::default() }.render(area, buffer);
     }),
 ];
 

@@ -5,6 +5,7 @@
 mod budgets;
 mod circles;
 mod kit;
+mod times;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -110,15 +111,7 @@ fn the_sources_keep_the_house_rules() {
 /// A floor that holds for what a module imports, too: a drawing that imports what imports SQLite needs SQLite.
 #[test]
 fn what_is_forbidden_is_reached_through_no_other_module() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = Vec::new();
-    collect(&root, &mut files);
-    let sources: Vec<Source> = files
-        .iter()
-        .map(|path| Source::new(path.strip_prefix(&root).unwrap(), &fs::read_to_string(path).unwrap()))
-        .filter(|source| !source.is_test())
-        .collect();
-    assert_eq!(reached(&sources), BTreeSet::new());
+    assert_eq!(reached(&sources("src")), BTreeSet::new());
 }
 
 /// For each module with forbidden names the modules that it reaches through imports and that name some of them.
@@ -224,6 +217,16 @@ fn a_breach_of_each_rule_is_found() {
     ];
     let sources = files.map(|(path, text)| Source::new(Path::new(path), text));
     assert_eq!(reached(&sources), BTreeSet::from([("ui", "tmux", vec!["tokio"])]));
+}
+
+/// The files of a folder that are not tests.
+fn sources(folder: &str) -> Vec<Source> {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    collect(&package.join(folder), &mut files);
+    let name = |path: &Path| path.strip_prefix(package.join("src")).unwrap().to_owned();
+    let source = |path: &PathBuf| Source::new(&name(path), &fs::read_to_string(path).unwrap());
+    files.iter().map(source).filter(|source| !source.is_test()).collect()
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use fleetwatch::git::Git;
-use fleetwatch::repository::{DiffLineKind, GitFacts, GitTrouble};
+use fleetwatch::repository::{DiffLineKind, GitError, GitFacts};
 use fleetwatch::time::Timestamp;
 
 /// A directory for repositories, and git as it is used on them.
@@ -55,7 +55,7 @@ impl Bench {
         path
     }
 
-    fn facts(&self, directory: &Path) -> Result<GitFacts, GitTrouble> {
+    fn facts(&self, directory: &Path) -> Result<GitFacts, GitError> {
         block_on(self.git.facts_around(directory, Timestamp::default()))
     }
 
@@ -63,7 +63,7 @@ impl Bench {
         self.facts(directory).unwrap().words()
     }
 
-    fn difference(&self, directory: &Path) -> Result<Vec<String>, GitTrouble> {
+    fn difference(&self, directory: &Path) -> Result<Vec<String>, GitError> {
         let diff = block_on(self.git.difference(directory))?;
         let is_content = |kind| matches!(kind, DiffLineKind::File | DiffLineKind::Added | DiffLineKind::Removed);
         Ok(diff.lines.into_iter().filter(|line| is_content(line.kind)).map(|line| line.text).collect())
@@ -158,14 +158,14 @@ fn where_there_is_nothing_to_tell_it_is_said_why() {
     let bench = Bench::new();
     let plain = bench.path("plain");
     fs::create_dir(&plain).unwrap();
-    assert_eq!(bench.difference(&plain), Err(GitTrouble::NoRepository));
+    assert_eq!(bench.difference(&plain), Err(GitError::NoRepository));
     fs::create_dir(plain.join(".git")).unwrap();
-    assert_eq!(bench.difference(&plain), Err(GitTrouble::NoRepository));
+    assert_eq!(bench.difference(&plain), Err(GitError::NoRepository));
     bench.done(".", &["init", "-q", "--bare", "bare"]);
-    assert_eq!(bench.difference(&bench.path("bare")), Err(GitTrouble::NoRepository));
+    assert_eq!(bench.difference(&bench.path("bare")), Err(GitError::NoRepository));
     let moved = bench.repository("moved", &[]);
     bench.done("moved", &["config", "core.worktree", "/"]);
-    assert!(matches!(bench.difference(&moved), Err(GitTrouble::Refused(_))));
+    assert!(matches!(bench.difference(&moved), Err(GitError::Refused(_))));
     assert!(bench.facts(&moved).is_err());
     // Nobody can give a file away but root.
     let theirs = bench.repository("theirs", &[]);

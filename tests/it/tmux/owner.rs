@@ -754,9 +754,7 @@ fn what_is_asked_for_is_done_once_whoever_is_killed() {
             "prompt" => everything.matches(&format!("» {text}")).count(),
             _ => everything.matches("● answered 1").count().min(1),
         };
-        let accepted = kept.iter().filter(|line| {
-            line["outcome"] == "accepted" && line.to_string().contains(text)
-        });
+        let accepted = kept.iter().filter(|line| line["outcome"] == "accepted" && line.to_string().contains(text));
         let accepted = accepted.count();
         let expected = match outcome.as_str() {
             "accepted" => times == 1 && accepted == 1,

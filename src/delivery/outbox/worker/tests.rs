@@ -115,7 +115,7 @@ fn a_message_whose_agent_nobody_sees_is_waited_for_as_long_as_it_is_kept() {
         world.worker.work(at(seconds)).unwrap();
         assert_eq!(world.state(), IntentState::Attempted, "after {seconds} s: another process may send it");
     }
-    world.worker.work(at(3603)).unwrap();
+    world.worker.work(at(3605)).unwrap();
     assert_eq!(world.state(), IntentState::Unknown);
 }
 
@@ -177,7 +177,7 @@ fn an_outcome_that_cannot_be_written_is_kept_until_it_can() {
     let locker = rusqlite::Connection::open(&path).unwrap();
     locker.execute_batch("BEGIN IMMEDIATE").unwrap();
     world.worker.outcomes.push((world.id, Outcome::Accepted(None)));
-    assert_eq!(world.worker.work(at(1)), Err(Trouble::Locked));
+    assert_eq!(world.worker.work(at(1)), Err(HistoryError::Locked));
     assert!(!world.was_reported());
     locker.execute_batch("ROLLBACK").unwrap();
     world.worker.work(at(2)).unwrap();

@@ -1,9 +1,6 @@
 //! What the dashboard is drawn with knows nothing of the dashboard, and nothing else writes text into a frame.
 
-use std::fs;
-use std::path::Path;
-
-use super::Source;
+use super::sources;
 
 /// What the kit gets of the dashboard: the actions and keys that its hints name, and the looks.
 const GIVEN: &[&str] = &["action", "keymap", "theme"];
@@ -23,29 +20,18 @@ const AROUND: &[&str] = &[
 
 #[test]
 fn the_kit_imports_actions_keys_and_looks_alone() {
-    for (path, source) in sources("src/ui/kit") {
+    for source in sources("src/ui/kit") {
         for name in source.code.split("crate::ui::").skip(1) {
             let name = name.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-            assert!(GIVEN.contains(&name), "{path} names ui::{name}");
+            assert!(GIVEN.contains(&name), "{} names ui::{name}", source.name);
         }
     }
 }
 
 #[test]
 fn text_gets_into_a_frame_through_the_kits_lines_alone() {
-    for (path, source) in sources("src/ui").into_iter().filter(|(path, _)| !path.ends_with("kit/line.rs")) {
+    for source in sources("src/ui").iter().filter(|source| !source.name.ends_with("kit/line.rs")) {
         let found = AROUND.iter().find(|name| source.code.contains(**name));
-        assert_eq!(found, None, "{path}");
+        assert_eq!(found, None, "{}", source.name);
     }
-}
-
-fn sources(under: &str) -> Vec<(String, Source)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut paths = Vec::new();
-    super::collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join(under), &mut paths);
-    let source = |path: &std::path::PathBuf| {
-        let relative = path.strip_prefix(&root).unwrap();
-        (relative.display().to_string(), Source::new(relative, &fs::read_to_string(path).unwrap()))
-    };
-    paths.iter().map(source).filter(|(_, source)| !source.is_test()).collect()
 }

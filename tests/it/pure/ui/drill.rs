@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fleetwatch::agent_record::{Said, Speaker};
 use fleetwatch::profile::GAP;
-use fleetwatch::record::Trouble;
+use fleetwatch::record::HistoryError;
 use fleetwatch::record::question::{Answer, HistoryAnswer, HistoryQuestion, QuestionKind};
 use fleetwatch::record::timeline::{Holder, Point, TimelineData};
 use fleetwatch::record::{
@@ -171,7 +171,7 @@ pub fn tell_diff(ui: &mut Ui, fleet: &SampleFleet) {
 }
 
 /// Opens the view of the selected terminal, and answers all that it asks with what is wrong with the history.
-pub fn open_without_history(ui: &mut Ui, fleet: &SampleFleet, trouble: &Trouble) {
+pub fn open_without_history(ui: &mut Ui, fleet: &SampleFleet, trouble: &HistoryError) {
     press(ui, fleet, &chars("d"));
     for request in ui.update(&fleet.view()) {
         if let Request::Ask(HistoryQuestion::Terminal { key, ask }) = request {
@@ -235,7 +235,7 @@ fn a_history_that_fails_is_said_and_asked_again() {
     frame(&mut ui, &fleet, 160, 45);
     press(&mut ui, &fleet, &chars("d"));
     for ask in asked(&mut ui, &fleet) {
-        tell(&mut ui, &fleet, HistoryAnswer::Failed { ask, trouble: Trouble::Locked });
+        tell(&mut ui, &fleet, HistoryAnswer::Failed { ask, trouble: HistoryError::Locked });
     }
     let shown = text(&mut ui, &fleet, 160, 45);
     assert!(shown.contains("the history cannot be read now: another process has locked it"), "{shown}");
@@ -263,7 +263,7 @@ fn what_was_said_is_shown_as_of_its_own_time_and_asked_for_again_when_it_cannot_
     };
     let shown = beside(&text(&mut ui, &fleet, 160, 45));
     assert!(shown.contains("reading …") && !shown.contains("Bash(rm"), "not of this time: {shown}");
-    tell(&mut ui, &fleet, HistoryAnswer::Failed { ask, trouble: Trouble::Locked });
+    tell(&mut ui, &fleet, HistoryAnswer::Failed { ask, trouble: HistoryError::Locked });
     assert!(text(&mut ui, &fleet, 160, 45).contains("what was said cannot be read now"));
     assert_eq!(asks(&mut ui, &fleet), [], "not at once");
     fleet.now = NOW + Span::from_secs(2);
@@ -316,7 +316,7 @@ fn without_a_history_there_is_what_was_seen() {
     frame(&mut ui, &fleet, 160, 45);
     press(&mut ui, &fleet, &chars("d"));
     for ask in asked(&mut ui, &fleet) {
-        tell(&mut ui, &fleet, HistoryAnswer::Failed { ask, trouble: Trouble::Off });
+        tell(&mut ui, &fleet, HistoryAnswer::Failed { ask, trouble: HistoryError::Off });
     }
     press(&mut ui, &fleet, &chars("j"));
     assert!(text(&mut ui, &fleet, 80, 24).contains("what stood there when it asked"));

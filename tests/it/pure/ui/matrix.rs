@@ -6,7 +6,7 @@ use std::path::Path;
 use fleetwatch::config::Config;
 use fleetwatch::fleet::{DeclaredBy, ServerHealth, ServerId, ServerView, SessionView, Socket};
 use fleetwatch::follow_up::MessageEvent;
-use fleetwatch::record::{Intent, Trouble};
+use fleetwatch::record::{HistoryError, Intent};
 use fleetwatch::record::{IntentId, IntentState};
 use fleetwatch::state::{Problem, Stale};
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
@@ -436,9 +436,9 @@ fn give_transcript(ui: &mut Ui, fleet: &mut SampleFleet) {
 }
 
 fn no_history(ui: &mut Ui, fleet: &mut SampleFleet) {
-    drill::open_without_history(ui, fleet, &Trouble::Off);
+    drill::open_without_history(ui, fleet, &HistoryError::Off);
 }
 
 fn locked_history(ui: &mut Ui, fleet: &mut SampleFleet) {
-    drill::open_without_history(ui, fleet, &Trouble::Locked);
+    drill::open_without_history(ui, fleet, &HistoryError::Locked);
 }

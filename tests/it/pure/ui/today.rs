@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fleetwatch::record::Trouble;
+use fleetwatch::record::HistoryError;
 use fleetwatch::record::question::{Answer, DayQuestion, HistoryQuestion};
 use fleetwatch::record::timeline::Holder;
 use fleetwatch::record::totals::{DayTotals, Totals, TotalsOf, hours_of};
@@ -22,7 +22,7 @@ fn asked(ui: &mut Ui, fleet: &SampleFleet) -> Vec<DayQuestion> {
 }
 
 /// Opens the view, and answers what it asks.
-pub fn open(ui: &mut Ui, fleet: &SampleFleet, answer: impl Fn(&DayQuestion) -> Result<Vec<DayTotals>, Trouble>) {
+pub fn open(ui: &mut Ui, fleet: &SampleFleet, answer: impl Fn(&DayQuestion) -> Result<Vec<DayTotals>, HistoryError>) {
     press(ui, fleet, &chars("D"));
     answer_with(ui, fleet, answer);
 }
@@ -33,7 +33,11 @@ pub fn open_by_label(ui: &mut Ui, fleet: &SampleFleet) {
     answer_with(ui, fleet, nobody);
 }
 
-fn answer_with(ui: &mut Ui, fleet: &SampleFleet, answer: impl Fn(&DayQuestion) -> Result<Vec<DayTotals>, Trouble>) {
+fn answer_with(
+    ui: &mut Ui,
+    fleet: &SampleFleet,
+    answer: impl Fn(&DayQuestion) -> Result<Vec<DayTotals>, HistoryError>,
+) {
     for question in asked(ui, fleet) {
         let answer = answer(&question);
         ui.on_event(OverlayEvent::Answered(&Answer::Day { question, answer }), &fleet.view());
@@ -58,7 +62,7 @@ fn one(question: &DayQuestion, name: &str, minutes: &[(usize, u64, u64)]) -> Day
 }
 
 /// A working day of three, of whom one has no cost.
-pub fn usual(question: &DayQuestion) -> Result<Vec<DayTotals>, Trouble> {
+pub fn usual(question: &DayQuestion) -> Result<Vec<DayTotals>, HistoryError> {
     let names = match question.by {
         TotalsOf::Terminal => ["docs", "shop-api", "日本語のセッション名前"],
         TotalsOf::Agent => ["claude", "codex", "-"],
@@ -74,22 +78,22 @@ pub fn usual(question: &DayQuestion) -> Result<Vec<DayTotals>, Trouble> {
 }
 
 /// An agent that had several terminals at work at once.
-pub fn alone(question: &DayQuestion) -> Result<Vec<DayTotals>, Trouble> {
+pub fn alone(question: &DayQuestion) -> Result<Vec<DayTotals>, HistoryError> {
     let hours: Vec<_> = (6..22).map(|hour| (hour, 6 * u64::try_from(hour).unwrap(), 40)).collect();
     Ok(vec![one(question, "claude", &hours)])
 }
 
-pub fn many(question: &DayQuestion) -> Result<Vec<DayTotals>, Trouble> {
+pub fn many(question: &DayQuestion) -> Result<Vec<DayTotals>, HistoryError> {
     let minutes = |n: u64| (0..22).map(move |hour| (hour, (n * 7 + 11 * u64::try_from(hour).unwrap()) % 61, n % 5));
     Ok((0..40).map(|n| one(question, &format!("agent-{n}"), &minutes(n).collect::<Vec<_>>())).collect())
 }
 
-pub fn nobody(_: &DayQuestion) -> Result<Vec<DayTotals>, Trouble> {
+pub fn nobody(_: &DayQuestion) -> Result<Vec<DayTotals>, HistoryError> {
     Ok(Vec::new())
 }
 
-pub fn off(_: &DayQuestion) -> Result<Vec<DayTotals>, Trouble> {
-    Err(Trouble::Off)
+pub fn off(_: &DayQuestion) -> Result<Vec<DayTotals>, HistoryError> {
+    Err(HistoryError::Off)
 }
 
 #[test]
@@ -118,7 +122,7 @@ fn a_day_is_asked_for_once_and_again_while_it_goes_on() {
     fleet.now = NOW + Span::from_secs(600);
     assert_eq!(asked(&mut ui, &fleet), []);
     // Without a history nobody has to ask twice; one that is locked is asked again.
-    for (trouble, asks) in [(Trouble::Off, 0), (Trouble::Locked, 1)] {
+    for (trouble, asks) in [(HistoryError::Off, 0), (HistoryError::Locked, 1)] {
         press(&mut ui, &fleet, &[KeyCode::Left]);
         answer_with(&mut ui, &fleet, |_| Err(trouble.clone()));
         fleet.now = fleet.now + Span::from_secs(60);

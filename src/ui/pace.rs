@@ -1,0 +1,13 @@
+//! How long things last for who looks at them, where several parts of the screen have to agree.
+
+use crate::time::Span;
+
+/// How long after the last key the table stays as the operator left it: rows keep their places, and the view its first row. Then
+/// the most urgent come first again without exception.
+pub const HOLD: Span = Span::from_secs(5);
+/// What any process did is in the history after this time.
+pub const RECORDED: Span = Span::from_secs(3);
+/// How often the history is asked for what is new, and asked again after it could not be read.
+pub const REFRESH: Span = Span::from_secs(2);
+/// How often what costs a program or a long query is repeated.
+pub const REREAD: Span = Span::from_secs(5);
