@@ -7,9 +7,10 @@
 //! configuration, on the real objects and the real index. Nothing is written there.
 //!
 //! The price is that settings of the repository do not hold: what a filter such as Git LFS keeps elsewhere counts as changed
-//! once its file was touched.
+//! once its file was touched. [`worktree`] alone changes a repository, when its operator starts or closes an agent.
 
 mod watch;
+mod worktree;
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -24,6 +25,7 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::timeout;
 
 pub use watch::{GitDirectory, GitWatch};
+pub use worktree::{Worktree, WorktreeLeft};
 
 use crate::private::{self, state_directory};
 use crate::repository::{GitFacts, GitTrouble, Printed, WorkingTreeDiff, read_counts, read_names};
