@@ -391,7 +391,7 @@ fn refused(complaint: Option<String>) -> GitTrouble {
 }
 
 /// The top-level directory of the working tree around a directory, links resolved. Waits for the disk.
-fn root_of(directory: &Path) -> Option<PathBuf> {
+pub fn root_of(directory: &Path) -> Option<PathBuf> {
     let directory = directory.canonicalize().ok()?;
     directory.ancestors().find(|above| above.join(".git").symlink_metadata().is_ok()).map(Path::to_owned)
 }

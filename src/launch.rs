@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::NewConfig;
-use crate::git::{Git, Worktree};
+use crate::git::{self, Git, Worktree};
 use crate::history::Intents;
 use crate::ids::SessionId;
 use crate::present::objection::Objection;
@@ -26,7 +26,6 @@ use crate::tmux::{self, Argv, Begun, NewTask, NewWindow, Server, Start, TaskPlac
 
 pub use agents::Agents;
 pub use close::{Closed, Closing, close, remove_worktree, worktree_left};
-pub use offers::Offer;
 pub use order::{Order, What};
 pub use task::start as start_task;
 
@@ -94,6 +93,14 @@ impl Launcher {
         Agents::find(&self.profiles, &self.config, self.search_path().as_deref(), self.history.as_deref())
     }
 
+    /// The same in the repository around its directory. Waits for the disk.
+    #[must_use]
+    pub fn in_repository(self) -> Self {
+        let here = self.here.as_ref().filter(|_| self.server.id().host.is_none());
+        let root = here.and_then(|here| repository_around(Path::new(here)));
+        Self { here: root.or(self.here), ..self }
+    }
+
     /// Starts what is ordered, and puts its first prompt into the queue.
     ///
     /// # Errors
@@ -124,7 +131,10 @@ impl Launcher {
         let (agent, command) = chosen.await.map_err(Objection::bare)??;
         let argv = Argv::new(command.clone())?;
         if !prompt.is_empty() && self.history.is_none() {
-            return Err(Objection::new("no prompt can wait without a history", "leave it out, or keep a history: [history] enabled"));
+            return Err(Objection::new(
+                "no prompt can wait without a history",
+                "leave it out, or keep a history: [history] enabled",
+            ));
         }
         let directory = self.directory(order.directory.as_deref())?;
         // Refused before anything is made.
@@ -154,7 +164,17 @@ impl Launcher {
         match opened {
             Ok((session, begun)) => {
                 let prompt = prompt.to_owned();
-                Ok(Started { begun, name: session.clone(), session, command, directory, worktree, prompt, again: None, queued: None })
+                Ok(Started {
+                    begun,
+                    name: session.clone(),
+                    session,
+                    command,
+                    directory,
+                    worktree,
+                    prompt,
+                    again: None,
+                    queued: None,
+                })
             }
             Err(why) => {
                 if let (Some(made), Ok(git)) = (&worktree, Git::of_process().await) {
@@ -174,7 +194,17 @@ impl Launcher {
         let task = NewTask { name: &name, cwd: directory.as_deref(), argv: &argv, now: now.as_millis() };
         let (again, begun) = task::start(&self.server, session, &task).await?;
         let (session, command) = (session.to_owned(), command.to_vec());
-        Ok(Started { begun, name, session, command, directory, worktree: None, prompt: String::new(), again: Some(again), queued: None })
+        Ok(Started {
+            begun,
+            name,
+            session,
+            command,
+            directory,
+            worktree: None,
+            prompt: String::new(),
+            again: Some(again),
+            queued: None,
+        })
     }
 
     /// Has the first prompt wait until the agent is ready.
@@ -198,7 +228,10 @@ impl Launcher {
             && let Err(error) = Git::copy_into(&made, &self.config.copy)
         {
             git.unmake(&made).await;
-            return Err(Objection::new(format!("the files of `copy` cannot be copied: {error}"), "look at [new] in the configuration"));
+            return Err(Objection::new(
+                format!("the files of `copy` cannot be copied: {error}"),
+                "look at [new] in the configuration",
+            ));
         }
         Ok(made)
     }
@@ -212,14 +245,24 @@ impl Launcher {
         let path = Path::new(self.here.as_deref().unwrap_or("/")).join(with_home(path));
         match std::fs::canonicalize(&path) {
             Ok(whole) if whole.is_dir() => text(&whole).map(Some),
-            Ok(_) => Err(Objection::new(format!("{} is not a directory", path.display()), "name an existing directory with `-C`")),
-            Err(error) => Err(Objection::new(format!("{}: {error}", path.display()), "name an existing directory with `-C`")),
+            Ok(_) => Err(Objection::new(
+                format!("{} is not a directory", path.display()),
+                "name an existing directory with `-C`",
+            )),
+            Err(error) => {
+                Err(Objection::new(format!("{}: {error}", path.display()), "name an existing directory with `-C`"))
+            }
         }
     }
 
     /// Opens a window in the session that was named, or else in one of its own, which gets the name if nothing has it. Returns the
     /// session.
-    async fn open(&self, session: Option<&str>, name: &str, window: &NewWindow<'_>) -> Result<(String, Begun), Objection> {
+    async fn open(
+        &self,
+        session: Option<&str>,
+        name: &str,
+        window: &NewWindow<'_>,
+    ) -> Result<(String, Begun), Objection> {
         for _ in 0..OPENINGS {
             let (session, place) = self.place(session, name).await?;
             if let Start::Begun(begun) = self.server.open_window(&place, window).await? {
@@ -239,7 +282,8 @@ impl Launcher {
         };
         let named = |session: &str| listing.panes.iter().find(|pane| pane.place.session == session);
         let Some(session) = session else {
-            let mut numbered = std::iter::once(name.to_owned()).chain((2..).map(|number: u32| format!("{name}-{number}")));
+            let mut numbered =
+                std::iter::once(name.to_owned()).chain((2..).map(|number: u32| format!("{name}-{number}")));
             return new(&numbered.find(|session| named(session).is_none()).unwrap_or_default());
         };
         match named(session) {
@@ -281,6 +325,19 @@ impl Launcher {
     fn search_path(&self) -> Option<OsString> {
         std::env::var_os("PATH").filter(|_| self.server.id().host.is_none())
     }
+}
+
+/// The repository around a directory: that of a linked working tree is the one that it belongs to. Waits for the disk.
+fn repository_around(directory: &Path) -> Option<String> {
+    let root = git::root_of(directory)?;
+    // A linked one has a file that names its place in the repository.
+    let linked = std::fs::read_to_string(root.join(".git")).ok();
+    let main = linked.as_deref().and_then(|text| {
+        let place = Path::new(text.strip_prefix("gitdir: ")?.trim_end());
+        let inside = place.parent()?.parent()?;
+        (place.parent()?.ends_with("worktrees") && inside.ends_with(".git")).then(|| inside.parent()).flatten()
+    });
+    main.unwrap_or(&root).to_str().map(str::to_owned)
 }
 
 /// A path as tmux takes it.

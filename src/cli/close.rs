@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::history::keep;
+use super::list::ShownAs;
 use super::survey::Watched;
 use super::tasks::{self, TasksArgs, TasksCommand};
-use super::list::ShownAs;
 use super::{Done, Failure, GlobalOptions, output};
 use crate::clock;
 use crate::fleet::Terminal;
@@ -18,7 +18,7 @@ use crate::present::item::Item;
 use crate::present::target::{self, Purpose};
 use crate::present::text::quoted;
 use crate::record::{OperatorAction, Record};
-use crate::status::{Hindrance, Status};
+use crate::status::Hindrance;
 
 /// End an agent: ask it by its own command, and close its pane if it does not end. A task is killed.
 ///
@@ -101,7 +101,9 @@ pub async fn run(args: &CloseArgs, options: &GlobalOptions) -> Done {
     }
     let tree = match path {
         Some(path) => close_tree(args, &watched, &server, path).await?,
-        None if args.remove_worktree => Tree { left: vec!["`new` started it in no worktree".to_owned()], ..Tree::default() },
+        None if args.remove_worktree => {
+            Tree { left: vec!["`new` started it in no worktree".to_owned()], ..Tree::default() }
+        }
         None => Tree::default(),
     };
     let detail = (!tree.left.is_empty()).then(|| tree.left.join("; "));
@@ -114,7 +116,8 @@ pub async fn run(args: &CloseArgs, options: &GlobalOptions) -> Done {
     match (&tree.path, detail) {
         (path, Some(detail)) if args.remove_worktree => {
             let stays = path.as_ref().map_or("there is nothing to remove".to_owned(), |path| format!("{path} stays"));
-            Err(Failure::refused(format!("{stays}: {detail}")).hint_if(path.as_deref().map(launch::removal)))
+            Err(Failure::refused(format!("{stays}: {detail}"))
+                .hint_if(path.as_deref().map(|path| format!("look there first; {} removes it", launch::removal(path)))))
         }
         (Some(path), _) if tree.removed && !args.json => {
             Ok(output::acted(name, output::print(&format!("{path} was removed; its branch stays\n"))))
@@ -131,7 +134,12 @@ pub async fn run(args: &CloseArgs, options: &GlobalOptions) -> Done {
 }
 
 /// Looks what would be lost with a worktree, and removes it if that is asked for and nothing would be.
-async fn close_tree(args: &CloseArgs, watched: &Watched, server: &crate::tmux::Server, path: String) -> Result<Tree, Failure> {
+async fn close_tree(
+    args: &CloseArgs,
+    watched: &Watched,
+    server: &crate::tmux::Server,
+    path: String,
+) -> Result<Tree, Failure> {
     let left = match launch::worktree_left(server, &path, &watched.loaded.config.new.copy).await {
         Ok(left) => left,
         Err(why) => return Ok(Tree { path: Some(path), removed: false, left: vec![why.to_string()] }),
@@ -152,12 +160,12 @@ fn may_close(terminal: &Terminal, force: bool) -> Result<(), Failure> {
     let name = &terminal.state.terminal.id;
     match terminal.prompt_hindrance() {
         Some(Hindrance::Gone) if terminal.state.is_unavailable() => {
-            Err(Failure::refused(format!("the pane of {name} is gone")).hint("`fleetwatch list` shows what is there now"))
+            Err(Failure::refused(format!("the pane of {name} is gone"))
+                .hint("`fleetwatch list` shows what is there now"))
         }
         Some(hindrance) if !force && hindrance != Hindrance::Gone => {
-            let status = Status::of(&terminal.state).word();
             let hint = format!("`fleetwatch close {} --force` closes it at once", quoted(name));
-            Err(Failure::refused(format!("{name} is {status}: {hindrance}")).hint(hint))
+            Err(Failure::refused(format!("{name} was not closed: {hindrance}")).hint(hint))
         }
         _ => Ok(()),
     }

@@ -80,7 +80,8 @@ impl NewArgs {
             None => Ok(What::Agent { name: self.agent.clone(), prompt: self.prompt.join(" ") }),
         };
         let directory = self.directory.as_ref().map(|path| {
-            let unfit = || Failure::usage(format!("{} is not UTF-8", path.display())).hint("tmux takes only such names");
+            let unfit =
+                || Failure::usage(format!("{} is not UTF-8", path.display())).hint("tmux takes only such names");
             path.to_str().map(str::to_owned).ok_or_else(unfit)
         });
         let (worktree, session) = (self.worktree.clone(), self.session.clone());
@@ -220,7 +221,9 @@ impl Follower<'_> {
 
     /// Says once what keeps the prompt: a question of the agent's start.
     fn tell_of_question(&self, name: &str, terminal: Option<&Terminal>, said: &mut Option<String>) {
-        let Some(state) = terminal.map(|it| &it.state).filter(|state| Status::of(state).needs_operator()) else { return };
+        let Some(state) = terminal.map(|it| &it.state).filter(|state| Status::of(state).needs_operator()) else {
+            return;
+        };
         let asks = what_or_null(state).unwrap_or_else(|| Status::of(state).word().into_owned());
         if self.started.queued.is_some() && said.as_ref() != Some(&asks) {
             let hint = format!("`fleetwatch answer {}` shows it", quoted(name));

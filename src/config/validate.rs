@@ -18,8 +18,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, ValueFault, suggestion};
 use super::file::{
-    ConfigFile, FollowUpTable, HistoryTable, NewTable, NotifyTable, TaskTable, TemplateTable, TerminalTable, TrackerTable,
-    WatchTable,
+    ConfigFile, FollowUpTable, HistoryTable, NewTable, NotifyTable, TaskTable, TemplateTable, TerminalTable,
+    TrackerTable, WatchTable,
 };
 use super::{Config, NewConfig, Rules, TerminalRule, Ticks, UiConfig, WatchConfig, theme_file};
 use crate::address::{Network, WebAddress};
@@ -510,7 +510,10 @@ impl ConfigText<'_> {
             let is_word = name.chars().all(|c| c.is_alphanumeric() || "._-".contains(c)) && !name.starts_with('-');
             let hint = "write the program and its arguments: claude = [\"claude\", \"--model\", \"opus\"]";
             let found = match words[..] {
-                _ if name.is_empty() || !is_word => fault(format!("`{name}` cannot be the name of an agent"), "a name has letters, digits, `.`, `_` and `-`"),
+                _ if name.is_empty() || !is_word => fault(
+                    format!("`{name}` cannot be the name of an agent"),
+                    "a name has letters, digits, `.`, `_` and `-`",
+                ),
                 [] => fault(format!("`{name}` has no program"), hint),
                 _ => no_command(&words),
             };

@@ -141,7 +141,9 @@ impl Git {
             let (from, to) = (made.repository.join(name), made.path.join(name));
             // A link could lead to anything of the user's.
             let is_within = from.canonicalize().is_ok_and(|path| path == from);
-            let Some(mut file) = Some(&from).filter(|_| is_within).and_then(|from| open_regular(from)) else { continue };
+            let Some(mut file) = Some(&from).filter(|_| is_within).and_then(|from| open_regular(from)) else {
+                continue;
+            };
             if let Some(above) = to.parent() {
                 std::fs::create_dir_all(above)?;
             }
@@ -175,14 +177,17 @@ impl Git {
         if let Some(why) = here.locked {
             left.reasons.push(if why.is_empty() { "it is locked".to_owned() } else { format!("it is locked: {why}") });
         }
-        let look = async |words: &[&str]| self.lines(&root, words).await.map_err(|it| refusal("git does not say what is there", &it));
+        let look = async |words: &[&str]| {
+            self.lines(&root, words).await.map_err(|it| refusal("git does not say what is there", &it))
+        };
         let directory = look(&["rev-parse", "--absolute-git-dir"]).await?;
         let directory = PathBuf::from(OsStr::from_bytes(directory.trim_ascii_end()));
         let under_way = UNDER_WAY.iter().find(|(name, _)| directory.join(name).symlink_metadata().is_ok());
         left.reasons.extend(under_way.map(|(_, what)| format!("{what} is under way")));
         let index = look(&["ls-files", "-v", "--stage", "-z"]).await?;
         left.read_index(&index, &root);
-        let status = ["status", "--porcelain", "-z", "--untracked-files=normal", "--ignored", "--ignore-submodules=all"];
+        let status =
+            ["status", "--porcelain", "-z", "--untracked-files=normal", "--ignored", "--ignore-submodules=all"];
         left.read_status(&look(&status).await?);
         let is_copy = |name: &String| copied.contains(name) && is_same(&root.join(name), &left.repository.join(name));
         left.ignored.retain(|name| !is_copy(name));
@@ -217,7 +222,9 @@ impl Git {
             reasons.push(format!("{missing} {commits} {have} on no other branch and not pushed"));
         }
         // Its log goes with it, that of its branch does not.
-        let logged = |of: String| async move { self.lines(root, &["rev-list", "--walk-reflogs", &of, "--"]).await.map(|it| text(&it)) };
+        let logged = |of: String| async move {
+            self.lines(root, &["rev-list", "--walk-reflogs", &of, "--"]).await.map(|it| text(&it))
+        };
         let here = logged("HEAD".to_owned()).await.unwrap_or_default();
         let kept = match branch {
             Some(branch) => logged(format!("refs/heads/{branch}")).await.unwrap_or_default(),
@@ -233,7 +240,8 @@ impl Git {
             words.extend(["^HEAD", "--not", "--branches", "--remotes", "--tags"]);
             let count = text(&self.lines(root, &words).await.map_err(failed)?).trim().to_owned();
             if count != "0" {
-                reasons.push(format!("{count} earlier commits are only in its log (`git reflog` there)"));
+                let commits = if count == "1" { "commit is" } else { "commits are" };
+                reasons.push(format!("{count} earlier {commits} only in its log (`git reflog` there)"));
             }
         }
         Ok(reasons)
@@ -242,7 +250,8 @@ impl Git {
     /// The branch of a remote that a new branch of that name would follow.
     async fn remote_of(&self, root: &Path, branch: &str) -> Result<Option<String>, Objection> {
         let words = ["for-each-ref", "--format=%(refname:lstrip=2)", "refs/remotes/"];
-        let all = self.lines(root, &words).await.map_err(|trouble| refusal("git does not list its branches", &trouble))?;
+        let all =
+            self.lines(root, &words).await.map_err(|trouble| refusal("git does not list its branches", &trouble))?;
         let all = text(&all);
         let is_it = |name: &&str| name.split_once('/').is_some_and(|(_, of)| of == branch);
         let found: Vec<&str> = all.lines().filter(is_it).collect();

@@ -28,7 +28,8 @@ impl Agents {
         let shipped = profiles.starts().map(|(name, words)| (name.to_owned(), words.to_vec()));
         let mut commands: BTreeMap<String, Vec<String>> = shipped.collect();
         commands.extend(config.starts.clone());
-        let is_there = |words: &[String]| path.is_none_or(|path| words.first().is_some_and(|program| is_found(program, path)));
+        let is_there =
+            |words: &[String]| path.is_none_or(|path| words.first().is_some_and(|program| is_found(program, path)));
         let mut installed: Vec<String> =
             commands.iter().filter(|(_, words)| is_there(words)).map(|(name, _)| name.clone()).collect();
         let last = history.and_then(|history| last_started(history, &commands));
@@ -53,7 +54,10 @@ impl Agents {
         let Some((name, words)) = self.commands.get_key_value(name) else {
             let hint = match &self.installed[..] {
                 [] => "write its command under [new.starts] in the configuration".to_owned(),
-                names => format!("these are installed: {}; others go under [new.starts] in the configuration", names.join(", ")),
+                names => format!(
+                    "these are installed: {}; others go under [new.starts] in the configuration",
+                    names.join(", ")
+                ),
             };
             return Err(Objection::new(format!("no agent is called `{name}`"), hint));
         };

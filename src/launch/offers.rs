@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{Launcher, with_home};
+use crate::present::offer::Offer;
 
 /// The directories that are offered at most.
 const MOST: usize = 50;
@@ -12,16 +13,6 @@ const OPTIONS: [(&str, &str); 3] = [
     ("--worktree ", "a branch, for which it gets a git worktree"),
     ("--session ", "the session for the window"),
 ];
-
-/// One way to go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
-    /// The whole line then.
-    pub line: String,
-    /// What is added, and what it is.
-    pub text: String,
-    pub note: String,
-}
 
 impl Launcher {
     /// How a line can go on. Waits for the disk.

@@ -25,7 +25,8 @@ pub enum What {
 /// What begins the line of a task.
 const TASK: char = '!';
 /// How a line goes on, for hints.
-const FORM: &str = "write AGENT, -C DIRECTORY, --worktree BRANCH, --session NAME, and then the prompt; or !COMMAND for a task";
+const FORM: &str =
+    "write AGENT, -C DIRECTORY, --worktree BRANCH, --session NAME, and then the prompt; or !COMMAND for a task";
 
 impl Order {
     /// Reads a line.
@@ -60,7 +61,9 @@ impl Order {
                     prompt = after;
                     break;
                 }
-                None if word.starts_with('-') => return Err(Objection::new(format!("there is no option `{word}`"), FORM)),
+                None if word.starts_with('-') => {
+                    return Err(Objection::new(format!("there is no option `{word}`"), FORM));
+                }
                 None if agent.is_none() => (agent, rest) = (Some(word), after),
                 None => {
                     prompt = rest;
@@ -78,7 +81,9 @@ impl Order {
     /// It does not.
     pub fn checked(self) -> Result<Self, Objection> {
         match (&self.what, &self.worktree) {
-            (What::Task(_), Some(_)) => Err(Objection::new("a task gets no working tree of its own", "leave out --worktree")),
+            (What::Task(_), Some(_)) => {
+                Err(Objection::new("a task gets no working tree of its own", "leave out --worktree"))
+            }
             _ => Ok(self),
         }
     }
@@ -116,7 +121,8 @@ mod tests {
 
     #[test]
     fn a_line_is_an_agent_its_options_and_its_prompt() {
-        let agent = |name: Option<&str>, prompt: &str| What::Agent { name: name.map(str::to_owned), prompt: prompt.to_owned() };
+        let agent =
+            |name: Option<&str>, prompt: &str| What::Agent { name: name.map(str::to_owned), prompt: prompt.to_owned() };
         let read = |line: &str| Order::parse(line).unwrap();
         assert_eq!(read("").what, agent(None, ""));
         assert_eq!(read(" claude ").what, agent(Some("claude"), ""));

@@ -16,6 +16,7 @@ mod program;
 mod prompting;
 mod seen;
 mod selection;
+mod starting;
 mod tasks;
 mod waiting;
 
@@ -44,6 +45,7 @@ const GROUPS: &[Group] = &[
     direct::GROUP,
     looking::GROUP,
     tasks::GROUP,
+    starting::GROUP,
     arranging::GROUP,
     program::GROUP,
 ];
@@ -98,6 +100,7 @@ impl Ui {
         for index in (0..self.overlays.len()).rev() {
             requests.extend(self.with(index, view, |overlay, cx| overlay.update(cx)).1);
         }
+        self.select_awaited(view);
         requests.extend(self.newly_seen(view));
         requests
     }

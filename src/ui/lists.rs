@@ -26,14 +26,15 @@ const THEME_SYNONYMS: &[(&str, &str)] = &[
 ];
 
 /// What the list of all commands has beside the keys of the table, as it is done seldom.
-pub(super) const RARE: [Action; 12] = [
+pub(super) const RARE: [Action; 13] = [
     Action::FollowUps,
     Action::Label,
     Action::Copy,
     Action::MarkAll,
     Action::Fold,
     Action::MuteAll,
-    Action::KillTask,
+    Action::Rename,
+    Action::Columns,
     Action::RerunTask,
     Action::PruneTasks,
     Action::TaskSessions,

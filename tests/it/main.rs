@@ -44,6 +44,7 @@ mod tmux {
     mod jump;
     mod listing;
     mod names;
+    mod new;
     mod owner;
     mod plugin;
     mod poll;
