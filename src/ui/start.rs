@@ -125,11 +125,16 @@ impl Overlay for StartBox {
         match action {
             Action::Answer if self.is_starting => return cx.refuse("it is being started"),
             Action::Answer => {
-                // Who has not written the name of an agent takes the one that is selected.
+                // Who has not written the name of an agent takes the one that is selected, and sees it before it starts.
                 let is_name = !typed.contains(char::is_whitespace) && !typed.starts_with('!');
-                let line = self.offers.get(self.at).filter(|_| is_name).map_or(typed, |offer| &offer.line).to_owned();
-                cx.ask(Request::Start { line, near: self.near.clone() });
-                (self.is_starting, self.trouble) = (true, None);
+                let offered = self.offers.get(self.at).map(|offer| offer.line.clone());
+                match offered.filter(|line| is_name && line.trim_end() != typed) {
+                    Some(line) => self.write(&line, cx),
+                    None => {
+                        cx.ask(Request::Start { line: typed.to_owned(), near: self.near.clone() });
+                        (self.is_starting, self.trouble) = (true, None);
+                    }
+                }
             }
             Action::Complete => match self.offers.get(self.at).map(|offer| offer.line.clone()) {
                 Some(line) => self.write(&line, cx),

@@ -1118,7 +1118,7 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
         ("layout", "change the layout"),
         ("mute", "mute or unmute the terminal"),
         ("help", "list all keys"),
-        ("kill", "kill the selected task"),
+        ("kill", "end the agent, or kill the task"),
         ("restart", "run the selected task again"),
         ("attach", "go to the terminal in tmux"),
         ("approve", "open the dialog with \"yes, this once\""),

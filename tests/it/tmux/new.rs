@@ -95,13 +95,6 @@ absent = ["no-such-parrot"]
         String::from_utf8_lossy(&output.stderr).into_owned()
     }
 
-    /// The state of a terminal as a word.
-    fn word(&self, name: &str) -> String {
-        let all: Vec<Value> = serde_json::from_slice(&self.output(&["list", "--json"]).stdout).unwrap_or_default();
-        let found = all.iter().find(|it| it["terminal"]["id"] == name);
-        found.and_then(|it| it["operator"]["word"].as_str().or(it["word"].as_str())).unwrap_or_default().to_owned()
-    }
-
     fn sessions(&self) -> String {
         String::from_utf8_lossy(&self.tmux.output(&["list-sessions", "-F", "#{session_name}"]).stdout).into_owned()
     }
@@ -139,7 +132,7 @@ fn one_command_makes_a_worktree_starts_an_agent_and_has_it_answer() {
 fn the_prompt_waits_behind_what_the_agent_asks_at_its_start() {
     let world = World::new("");
     let mut new = world.spawn(&["new", "guarded", "Fix it"]);
-    world.tmux_is_there();
+    wait_until("the server", || world.tmux.server_pid().is_some());
     wait_until("the question", || world.run(&["list"]).contains("trust"));
     assert!(new.try_wait().unwrap().is_none(), "it waits");
     assert!(world.tmux.screen("shop:").contains("> 1. Yes"));
@@ -233,7 +226,11 @@ fn an_agent_is_asked_to_end_and_one_that_is_busy_is_left_alone() {
     assert_eq!(world.run(&["close", "shop", "--force"]), "shop was killed\n");
     assert_eq!(world.sessions(), "");
     // A shell that it was started from stays.
-    let shell = format!("{} {}; exec cat", world.path("bin/parrot").display(), concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/parrot.sh"));
+    let shell = format!(
+        "{} {}; exec cat",
+        world.path("bin/parrot").display(),
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/parrot.sh")
+    );
     world.tmux.new_session("mine", &["bash", "--norc", "-c", &format!("set +m; {shell}")]);
     world.tmux.wait_for_text("mine:", "❯");
     assert_eq!(world.run(&["close", "mine"]), "mine ended\n");
@@ -284,10 +281,4 @@ fn close_removes_a_worktree_only_where_nothing_would_be_lost() {
     let said = world.run(&["close", "fix", "--remove-worktree"]);
     assert!(said.ends_with("was removed; its branch stays\n") && !world.path("shop-fix").exists(), "{said}");
     world.git("shop", &["rev-parse", "--verify", "fix"]);
-}
-
-impl World {
-    fn tmux_is_there(&self) {
-        wait_until("the server", || self.tmux.server_pid().is_some());
-    }
 }

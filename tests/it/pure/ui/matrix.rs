@@ -77,8 +77,8 @@ views! {
     ended_servers       Compared::Frames(NARROW), with_tasks, [Happens(|_, fleet| end_servers(fleet, 9)), Keys("<end>")];
     toasts              Compared::Frames(BOTH), SampleFleet::usual, [Happens(say_things)];
 
-    columns             Compared::Box, SampleFleet::usual, [Keys("c")];
-    columns_chosen      Compared::Frames(WIDE), SampleFleet::usual, [Keys("cj jj K<end>kk <end>kJJJ")];
+    columns             Compared::Box, SampleFleet::usual, [Keys(":columns<enter>")];
+    columns_chosen      Compared::Frames(WIDE), SampleFleet::usual, [Keys(":columns<enter>j jj K<end>kk <end>kJJJ")];
 
     // What lies over it.
     help                Compared::Box, SampleFleet::usual, [Keys("?")];
@@ -88,7 +88,7 @@ views! {
     palette_none        Compared::Frames(NONE), SampleFleet::usual, [Keys(":zzzz")];
     copy                Compared::Box, SampleFleet::usual, [Happens(|ui, fleet| drop(run(ui, fleet, Action::Copy)))];
     explanation         Compared::Box, SampleFleet::usual, [Happens(explain)];
-    confirm_kill        Compared::Box, with_tasks, [Keys("/lint<enter>"), Happens(|ui, fleet| drop(run(ui, fleet, Action::KillTask)))];
+    confirm_kill        Compared::Box, with_tasks, [Keys("/lint<enter>"), Happens(|ui, fleet| drop(run(ui, fleet, Action::End)))];
     confirm_rerun       Compared::Box, with_tasks, [Keys("/lint<enter>"), Happens(|ui, fleet| drop(run(ui, fleet, Action::RerunTask)))];
     confirm_prune       Compared::Box, with_tasks, [Happens(|ui, fleet| drop(run(ui, fleet, Action::PruneTasks)))];
     task_sessions       Compared::Box, with_sessions, [Happens(open_sessions)];

@@ -264,7 +264,7 @@ fn a_name_and_a_label_are_kept_beside_tmux_until_another_agent_is_begun() {
     world.wait_for_rows("name", &["birds", "mill", "nest"]);
     world.press("End");
     world.wait_for_cursor("nest");
-    world.press(",");
+    world.run_command("rename");
     world.wait("name of nest: nest");
     world.press("C-u");
     world.type_text("birds");

@@ -16,7 +16,9 @@ impl World {
         std::fs::create_dir_all(home.join("shop/docs")).unwrap();
         let git = |words: &[&str]| {
             let who = ["-c", "user.name=n", "-c", "user.email=n@example.org"];
-            assert!(Command::new("git").arg("-C").arg(home.join("shop")).args(who).args(words).status().unwrap().success());
+            assert!(
+                Command::new("git").arg("-C").arg(home.join("shop")).args(who).args(words).status().unwrap().success()
+            );
         };
         git(&["init", "-q", "-b", "main"]);
         git(&["commit", "-q", "--allow-empty", "-m", "first"]);
