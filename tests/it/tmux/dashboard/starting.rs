@@ -28,7 +28,7 @@ impl World {
     }
 
     fn selected(&self) -> String {
-        self.screen().lines().find(|line| line.contains('›')).unwrap_or_default().to_owned()
+        self.screen().lines().find(|line| line.starts_with('›')).unwrap_or_default().to_owned()
     }
 }
 
