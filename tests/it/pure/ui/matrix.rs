@@ -69,7 +69,7 @@ views! {
     filter_typing       Compared::Frames(NARROW), SampleFleet::usual, [Keys("/is:bl")];
     filter_kept         Compared::Frames(NONE), SampleFleet::usual, [Keys("/is:bl<enter>")];
     filter_none         Compared::Frames(NARROW), SampleFleet::usual, [Keys("/is:bz")];
-    flags               Compared::Frames(WIDE), pinned, [Keys("<home>jjm<home>  <home>"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(60))];
+    flags               Compared::Frames(WIDE), pinned, [Keys("<home>jjmm<home>  <home>"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(60))];
     tasks               Compared::Frames(BOTH), with_tasks, [Keys("<tab><tab><tab>")];
     notices_muted       Compared::Frames(NONE), SampleFleet::usual, [Happens(mute_all)];
     trouble             Compared::Frames(BOTH), SampleFleet::usual, [Happens(break_down)];

@@ -217,6 +217,8 @@ fn rows_are_marked_pinned_and_muted() {
     world.press("Tab");
     world.wait_for_cursor("bee");
     world.press("m");
+    world.wait("until it changes");
+    world.press("m");
     world.wait("bee is muted, although it waits for you");
     world.wait("1 muted");
     world.wait_without("1 needs you");
