@@ -205,8 +205,13 @@ impl Git {
         let program = program.ok_or_else(|| GitTrouble::Unusable("there is no git command in the PATH".to_owned()))?;
         let path = std::env::join_paths(directories).unwrap_or_default();
         let (sha1, sha256) = (own.join("sha1"), own.join("sha256"));
-        make_repository(&sha1, &format!("{CONFIG}\trepositoryFormatVersion = 0\n"))
-            .and_then(|()| make_repository(&sha256, &format!("{CONFIG}\trepositoryFormatVersion = 1\n{LONG_HASHES}")))
+        // Of several processes that start at once, one makes them.
+        let alone = private::make_directory(own).and_then(|()| private::locked(&own.join("lock")));
+        alone
+            .and_then(|_alone| {
+                make_repository(&sha1, &format!("{CONFIG}\trepositoryFormatVersion = 0\n"))?;
+                make_repository(&sha256, &format!("{CONFIG}\trepositoryFormatVersion = 1\n{LONG_HASHES}"))
+            })
             .map_err(|error| GitTrouble::Unusable(format!("{} cannot be made: {error}", own.display())))?;
         Ok(Self { program, path, sha1, sha256, ignored: None })
     }

@@ -46,7 +46,7 @@ actions! {
     Mark = "mark", "mark the terminal or group and go down; B, x, m, p and U act on all marked" [row head table];
     MarkAll = "mark-all", "mark all shown terminals" [table];
     Pin = "pin", "pin or unpin the terminal, or all marked ones, at the top" [row];
-    Mute = "mute", "mute the terminal, or all marked ones, for a time or for good: not counted as needing you; or unmute it" [row];
+    Mute = "mute", "mute the terminal, or all marked ones, for a time or for good; or unmute it" [row];
     Rename = "rename", "name the terminal; an empty name restores its own" [row];
     Label = "label", "label the terminal, or all marked ones, to group by" [row];
     Open = "open", "answer the waiting dialog, or write a prompt" [row head];

@@ -115,7 +115,10 @@ const MUTES: [(&str, &str); 4] =
 /// For how long some terminals are muted: one key each.
 fn muting(items: &[Item<'_>], undone: String) -> Picker {
     let keys: Vec<TerminalKey> = items.iter().map(|item| item.key().clone()).collect();
-    let title = said_of(items, "not counted as needing you");
+    let title = match items {
+        [one] => format!("mute {}", one.id()),
+        several => format!("mute {}", several.len()),
+    };
     let entries = MUTES.iter().map(|(letter, text)| MenuEntry::new(*text, *letter)).collect();
     let picker = Picker::new(title, "mute", entries, move |index, cx| {
         let items: Vec<Item<'_>> = keys.iter().filter_map(|key| Item::find(cx.view, key)).collect();

@@ -1116,7 +1116,7 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
         ("jump", "go to the terminal in tmux"),
         ("broadcast", "write a prompt to all marked"),
         ("layout", "change the layout"),
-        ("mute", "mute or unmute the terminal"),
+        ("mute", "mute the terminal"),
         ("help", "list all keys"),
         ("kill", "end the agent, or kill the task"),
         ("restart", "run the selected task again"),
@@ -1535,7 +1535,7 @@ fn columns_are_chosen_and_the_table_follows_at_once() {
     let chosen = ["NAME", "SERVER", "LAST", "STATE", "STABLE", "CONTEXT", "MODEL", "BRANCH", "WHAT"];
     assert_eq!(heading(&mut ui, &fleet, 200), usual);
     // AGENT goes, and LAST goes before STATE.
-    press(&mut ui, &fleet, &chars("cjj jjjKK"));
+    press(&mut ui, &fleet, &chars(":columns\njj jjjKK"));
     assert_eq!(heading(&mut ui, &fleet, 200), &chosen[..heading(&mut ui, &fleet, 200).len()]);
     // What must be shown cannot be taken away.
     press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char(' ')]);
@@ -1547,7 +1547,7 @@ fn columns_are_chosen_and_the_table_follows_at_once() {
     next.restore(serde_json::from_str(&choices).unwrap());
     assert_eq!(heading(&mut next, &fleet, 200), chosen);
     for restore in [vec![KeyCode::End, KeyCode::Char(' ')], vec![KeyCode::End, KeyCode::Enter]] {
-        press(&mut next, &fleet, &chars("cjj "));
+        press(&mut next, &fleet, &chars(":columns\njj "));
         press(&mut next, &fleet, &restore);
         press(&mut next, &fleet, &[KeyCode::Esc]);
         assert_eq!(heading(&mut next, &fleet, 200), usual);
@@ -1865,7 +1865,8 @@ fn a_terminal_is_named_and_several_are_labelled() {
     fleet.tasks.clear();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
-    press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Char(',')]);
+    press(&mut ui, &fleet, &[KeyCode::End]);
+    run(&mut ui, &fleet, Action::Rename);
     assert!(text(&mut ui, &fleet, 120, 40).contains("name of web: web"));
     let clear = Event::Key(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
     for (name, why) in [

@@ -131,16 +131,18 @@ fn one_command_makes_a_worktree_starts_an_agent_and_has_it_answer() {
 #[test]
 fn the_prompt_waits_behind_what_the_agent_asks_at_its_start() {
     let world = World::new("");
-    let mut new = world.spawn(&["new", "guarded", "Fix it"]);
+    let said = world.path("said");
+    let errors = std::fs::File::create(&said).unwrap();
+    let mut new = world.command(&["new", "guarded", "Fix it"]);
+    let mut new = new.stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
     wait_until("the server", || world.tmux.server_pid().is_some());
-    wait_until("the question", || world.run(&["list"]).contains("trust"));
+    let asks = || std::fs::read_to_string(&said).unwrap().contains("shop needs you before it takes the prompt");
+    wait_until("the question", || asks() && world.run(&["list"]).contains("trust"));
     assert!(new.try_wait().unwrap().is_none(), "it waits");
     assert!(world.tmux.screen("shop:").contains("> 1. Yes"));
     world.tmux.run(&["send-keys", "-t", "shop:", "1"]);
     world.tmux.wait_for_text("shop:", "● heard Fix it");
-    let output = new.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success() && said.contains("shop needs you before it takes the prompt"), "{output:?}");
+    assert!(new.wait_with_output().unwrap().status.success());
     // Whoever gives up leaves the prompt in the queue.
     let said = world.refused(&["new", "guarded", "--timeout", "4", "Later"]);
     assert!(said.contains("shop-2 is not ready yet") && said.contains("stays in the queue"), "{said}");

@@ -114,7 +114,9 @@ fn nothing_that_the_repository_names_is_run() {
     fs::write(bench.path("shop/.gitattributes"), "* filter=evil\n").unwrap();
     bench
         .done("shop", &["-c", "filter.evil.clean=", "-c", "filter.evil.process=", "-c", "core.fsmonitor=", "add", "."]);
-    bench.done("shop", &["-c", "core.fsmonitor=", "commit", "-qm", "attributes"]);
+    let off =
+        ["-c", "filter.evil.clean=", "-c", "filter.evil.process=", "-c", "core.fsmonitor=", "-c", "core.hooksPath=/"];
+    bench.done("shop", &[&off[..], &["commit", "-qm", "attributes"]].concat());
     let _ = fs::remove_file(&ran);
     let made = bench.worktree("fix").unwrap();
     assert_eq!(fs::read_to_string(made.path.join("file")).unwrap(), "one\ntwo\nthree\n");

@@ -60,7 +60,7 @@ views! {
     many_end            Compared::Frames(NONE), || SampleFleet::of(200), [Keys("<end>")];
     layout_beside       Compared::Frames(WIDE), SampleFleet::usual, [Happens(|ui, _| lay_out(ui, "beside"))];
     grid                Compared::Frames(BOTH), SampleFleet::usual, [Happens(in_grid)];
-    grid_moved          Compared::Frames(NARROW), with_tasks, [Happens(in_grid), Keys("ljm"), Happens(queue)];
+    grid_moved          Compared::Frames(NARROW), with_tasks, [Happens(in_grid), Keys("ljmm"), Happens(queue)];
     grid_many           Compared::Frames(WIDE), || SampleFleet::of(30), [Happens(in_grid), Keys("<end>")];
     grid_prompt         Compared::Frames(NARROW), SampleFleet::usual, [Happens(in_grid), Keys("<end>kli")];
     arranging           Compared::Box, SampleFleet::usual, [Keys("s")];
