@@ -38,10 +38,10 @@ fn one_line_starts_an_agent_with_its_worktree_and_prompt_and_its_row_is_selected
     let shop = world.directory.path().join("shop").canonicalize().unwrap();
     world.press("o");
     world.wait("start an agent or a task");
-    world.wait("parrot");
     world.type_text("par");
-    world.press("Tab");
     world.wait("› parrot");
+    world.press("Tab");
+    world.wait_without("› par ");
     world.type_text(&format!("-C {}", &shop.display().to_string()[..shop.display().to_string().len() - 2]));
     world.wait("shop/");
     world.press("Tab");
