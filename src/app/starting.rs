@@ -92,13 +92,13 @@ impl App {
         let (to, name) = (Recipient::of(terminal), terminal.state.terminal.id.clone());
         let end = self.engine.settings().profiles.end(&terminal.state.terminal.tool).filter(|_| asks);
         let closing = match end {
-            Some(text) => Closing::Ask(Operation {
+            Some(text) => Closing::Ask(Box::new(Operation {
                 at: clock::now(),
                 // What becomes of the prompt that ends it is not told as that of any other.
                 producer: Producer::CommandLine,
                 to: to.clone(),
                 act: Act::Prompt { text: text.to_owned(), when: When::Now },
-            }),
+            })),
             None => Closing::Force,
         };
         self.did(Some(key.clone()), name.clone(), OperatorAction::of_word("closed"));

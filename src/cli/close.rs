@@ -85,12 +85,12 @@ pub async fn run(args: &CloseArgs, options: &GlobalOptions) -> Done {
     let end = watched.settings.profiles.end(&terminal.state.terminal.tool);
     let closing = match end {
         _ if args.force => Closing::Force,
-        Some(text) if !terminal.state.has_ended() => Closing::Ask(Operation {
+        Some(text) if !terminal.state.has_ended() => Closing::Ask(Box::new(Operation {
             at: clock::now(),
             producer: Producer::CommandLine,
             to: to.clone(),
             act: Act::Prompt { text: text.to_owned(), when: When::Now },
-        }),
+        })),
         _ => Closing::Remains,
     };
     let closed = launch::close(&server, &watched.actor(&history), &to, closing).await?;

@@ -29,7 +29,7 @@ pub enum Closed {
 #[derive(Clone, Debug)]
 pub enum Closing {
     /// It is asked by a prompt of its own, and its pane is closed if it does not end in time.
-    Ask(Operation),
+    Ask(Box<Operation>),
     /// Its pane is closed if nothing runs there any more.
     Remains,
     /// Its pane is closed, whatever runs there.
@@ -50,7 +50,7 @@ pub async fn close(server: &Server, actor: &Actor, to: &Recipient, closing: Clos
             return Err(Objection::new(format!("it has ended, and {program} runs in its pane"), hint));
         }
         (Closing::Ask(asked), Some(_)) => {
-            let outcome = actor.perform(asked, ()).await;
+            let outcome = actor.perform(*asked, ()).await;
             if let Outcome::Refused(refusal) = outcome {
                 return Err(Objection { what: refusal.to_string(), hint: refusal.hint() });
             }
