@@ -6,6 +6,7 @@ mod keeper;
 mod lending;
 mod reload;
 mod requests;
+mod starting;
 mod terminal;
 
 use std::collections::BTreeMap;

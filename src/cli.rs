@@ -3,6 +3,7 @@
 //! Every command is a function from its arguments to a [`Done`]. [`failure`] prints all errors, as `error: what` and
 //! `hint: what to do`.
 
+mod close;
 mod commands;
 mod config;
 mod console;
@@ -15,6 +16,7 @@ mod faults;
 mod history;
 mod list;
 mod name;
+mod new;
 mod options;
 mod output;
 mod profiles;
@@ -71,6 +73,8 @@ enum Command {
     Token(token::TokenArgs),
     History(history::HistoryArgs),
     Name(name::NameArgs),
+    New(new::NewArgs),
+    Close(close::CloseArgs),
     Run(run::RunArgs),
     Tasks(tasks::TasksArgs),
     Queue(queue::QueueArgs),
@@ -125,6 +129,8 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         Command::Token(args) => token::token(&args),
         Command::History(args) => history::run(&args, &options),
         Command::Name(args) => wait_for(name::run(&args, &options)),
+        Command::New(args) => wait_for(new::run(&args, &options)),
+        Command::Close(args) => wait_for(close::run(&args, &options)),
         Command::Run(args) => wait_for(run::run(&args, &options)),
         Command::Tasks(args) => wait_for(tasks::run(&args, &options)),
         Command::Queue(args) => queue::run(&args, &options),

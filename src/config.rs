@@ -10,6 +10,7 @@ mod file;
 mod rules;
 mod validate;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -59,6 +60,8 @@ pub struct Config {
     pub follow_up: Vec<FollowUpRule>,
     /// Networks that only the operator's machines are in, besides those of Tailscale.
     pub private_networks: Vec<Network>,
+    /// How agents are started.
+    pub new: NewConfig,
     /// What the file says that is no setting any more, with what to use instead.
     pub left: Vec<ConfigError>,
 }
@@ -71,6 +74,17 @@ impl Config {
             false => self.notify.clone(),
         }
     }
+}
+
+/// How agents are started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewConfig {
+    /// Where working trees are made; `None` is beside the repository.
+    pub worktrees: Option<PathBuf>,
+    /// Files that git ignores and that a new working tree gets from the repository.
+    pub copy: Vec<String>,
+    /// Programs with their arguments, by the names to start them by.
+    pub starts: BTreeMap<String, Vec<String>>,
 }
 
 /// Which of the records that agents write about their own sessions are read.

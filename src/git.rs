@@ -7,9 +7,10 @@
 //! configuration, on the real objects and the real index. Nothing is written there.
 //!
 //! The price is that settings of the repository do not hold: what a filter such as Git LFS keeps elsewhere counts as changed
-//! once its file was touched.
+//! once its file was touched. [`worktree`] alone changes a repository, when its operator starts or closes an agent.
 
 mod watch;
+mod worktree;
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -24,6 +25,7 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::timeout;
 
 pub use watch::{GitDirectory, GitWatch};
+pub use worktree::{Worktree, WorktreeLeft};
 
 use crate::private::{self, state_directory};
 use crate::repository::{GitError, GitFacts, Printed, WorkingTreeDiff, read_counts, read_names};
@@ -203,8 +205,13 @@ impl Git {
         let program = program.ok_or_else(|| GitError::Unusable("there is no git command in the PATH".to_owned()))?;
         let path = std::env::join_paths(directories).unwrap_or_default();
         let (sha1, sha256) = (own.join("sha1"), own.join("sha256"));
-        make_repository(&sha1, &format!("{CONFIG}\trepositoryFormatVersion = 0\n"))
-            .and_then(|()| make_repository(&sha256, &format!("{CONFIG}\trepositoryFormatVersion = 1\n{LONG_HASHES}")))
+        // Of several processes that start at once, one makes them.
+        let alone = private::make_directory(own).and_then(|()| private::locked(&own.join("lock")));
+        alone
+            .and_then(|_alone| {
+                make_repository(&sha1, &format!("{CONFIG}\trepositoryFormatVersion = 0\n"))?;
+                make_repository(&sha256, &format!("{CONFIG}\trepositoryFormatVersion = 1\n{LONG_HASHES}"))
+            })
             .map_err(|error| GitError::Unusable(format!("{} cannot be made: {error}", own.display())))?;
         Ok(Self { program, path, sha1, sha256, ignored: None })
     }
@@ -389,7 +396,7 @@ fn refused(complaint: Option<String>) -> GitError {
 }
 
 /// The top-level directory of the working tree around a directory, links resolved. Waits for the disk.
-fn root_of(directory: &Path) -> Option<PathBuf> {
+pub fn root_of(directory: &Path) -> Option<PathBuf> {
     let directory = directory.canonicalize().ok()?;
     directory.ancestors().find(|above| above.join(".git").symlink_metadata().is_ok()).map(Path::to_owned)
 }

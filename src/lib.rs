@@ -42,6 +42,7 @@
 //! | 2 | [`sender`] | performs operations: records each, does it, and records its outcome |
 //! | 2 | [`poll`] | pollers that turn tmux, processes and time into the fleet's inputs |
 //! | 2 | [`owner`] | one process polls each server, acts for it, and tells the others |
+//! | 2 | [`launch`] | what operators start: agents and tasks in windows of tmux, and working trees for them |
 //! | 2 | [`delivery`] | what goes out: bells, notices, commands, follow-ups |
 //! | 2 | [`engine`] | the one loop: what is polled, sent and delivered goes into the fleet, and what to show or print comes out |
 //! | 3 | [`serve`] | the fleet over HTTP: who may ask, what is answered, and the event stream |
@@ -93,6 +94,7 @@ pub mod git;
 pub mod hash;
 pub mod history;
 pub mod ids;
+pub mod launch;
 pub mod notify;
 pub mod operation;
 pub mod owner;

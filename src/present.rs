@@ -12,6 +12,7 @@ pub mod filter;
 pub mod flags;
 pub mod item;
 pub mod objection;
+pub mod offer;
 pub mod sentence;
 pub mod target;
 pub mod template;

@@ -33,7 +33,7 @@ pub use error::{Error, check_version};
 pub use jump::{Clipboard, Inside, Jump, is_utf8, locale};
 pub use listing::{CapturedPane, KnownRows, ListedPane, Listing, Marks};
 pub use send::{Delivery, Guard, Misread};
-pub use task::{Argv, Begun, Counting, NewTask, Start, TaskPlace, Trace};
+pub use task::{Argv, Begun, Counting, NewTask, NewWindow, Start, TaskPlace, Trace};
 pub use transport::{CommandTransport, Settings};
 pub use words::{check_name, quote};
 

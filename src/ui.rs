@@ -36,6 +36,7 @@ mod raw;
 mod request;
 mod signs;
 mod spoken;
+mod start;
 mod table;
 mod theme;
 mod toast;
@@ -163,6 +164,8 @@ pub struct Ui {
     /// When the operator last did something.
     touched: Option<Timestamp>,
     last_click: Option<(RowKey, Timestamp)>,
+    /// The new terminal that is selected once it has a row.
+    awaited: Option<TerminalKey>,
     /// The result that was last reported as seen, so that it is reported only once.
     reported_seen: Option<(TerminalKey, Timestamp)>,
     drawn: Drawn,
@@ -191,6 +194,7 @@ impl Ui {
             introduced: false,
             touched: None,
             last_click: None,
+            awaited: None,
             reported_seen: None,
             drawn: Drawn::default(),
             has_opened: false,

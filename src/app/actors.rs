@@ -43,6 +43,11 @@ impl<A: 'static> Actors<A> {
         }
     }
 
+    /// What performs operations.
+    pub(super) fn actor(&self) -> Actor {
+        self.actor.clone()
+    }
+
     /// Whether the dashboard is shown in a popup of tmux.
     pub(super) fn in_popup(&self) -> bool {
         self.inside.as_ref().is_some_and(Inside::is_popup)

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::clock;
 use crate::history::{Drafts, Settings};
 use crate::present::flags::Flags;
 use crate::private::{self, FileStamp};
@@ -135,7 +136,9 @@ impl ChoiceStore {
 /// What the operator has pinned and muted in dashboards; nothing where that cannot be read.
 pub fn kept_flags(settings: &Settings) -> Flags {
     let file = settings.location().map(|history| history.with_file_name(FILE_NAME));
-    file.and_then(|file| read(&file).ok()).unwrap_or_default().into_flags()
+    let mut flags = file.and_then(|file| read(&file).ok()).unwrap_or_default().into_flags();
+    flags.expire(clock::now());
+    flags
 }
 
 fn read(file: &Path) -> io::Result<Choices> {

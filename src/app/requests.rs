@@ -41,6 +41,10 @@ impl App {
             Request::KeepNote { kept, name } => self.keep_note(kept, name),
             Request::Note { key, action } => self.note(key, action),
             Request::Jump(key) => self.jump(key),
+            Request::Offers { line, near } => self.offer(line, near.as_ref()),
+            Request::Start { line, near } => self.start_ordered(&line, near.as_ref()),
+            Request::CloseAgent { key, asks } => self.close_agent(key, asks),
+            Request::RemoveWorktree { path, ignored } => self.remove_worktree(path, ignored),
             Request::KillTasks(tasks) => self.kill_tasks(tasks),
             Request::RerunTask { key, window } => self.rerun_task(key, window),
             Request::AdoptSession { server, session, adopt } => self.adopt(server, session, adopt),
@@ -92,7 +96,7 @@ impl App {
         });
     }
 
-    fn tmux(&self) -> tmux::Settings {
+    pub(super) fn tmux(&self) -> tmux::Settings {
         self.engine.settings().poll.tmux.clone()
     }
 
@@ -170,7 +174,7 @@ impl App {
         self.did(key, name, OperatorAction::of_word(action));
     }
 
-    fn did(&self, key: Option<TerminalKey>, name: String, action: OperatorAction) {
+    pub(super) fn did(&self, key: Option<TerminalKey>, name: String, action: OperatorAction) {
         self.history.record(Record::Action { key, name, at: clock::now(), action });
     }
 

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 /// The commands in the order of the help, in groups; those of the last group are for writers of profiles and scripts.
 pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ("See", &["list", "watch", "status", "output", "explain", "history"]),
-    ("Act", &["send", "queue", "answer", "keys", "wait", "name"]),
+    ("Act", &["new", "send", "queue", "answer", "keys", "wait", "name", "close"]),
     ("Tasks", &["run", "tasks"]),
     ("Remote", &["serve", "token"]),
     ("Setup", &["demo", "doctor", "config"]),

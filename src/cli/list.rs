@@ -34,7 +34,7 @@ pub struct ListArgs {
 }
 
 /// How terminals and tasks are printed.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct ShownAs {
     /// Print one JSON array with the full public state of each row.
     #[arg(long)]

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use serde_json::json;
 
@@ -13,18 +12,13 @@ use crate::clock;
 use crate::engine::{self, Freshness};
 use crate::fleet::ServerId;
 use crate::history::History;
-use crate::ids::{SessionId, TerminalKey, WindowId};
+use crate::launch::{check_name, start_task};
+use crate::present::objection::Objection;
 use crate::present::text::quoted;
 use crate::record::{OperatorAction, Record};
 use crate::state::TaskStatus;
 use crate::task::Task;
-use crate::tmux::{Argv, Begun, ListedPane, Listing, NewTask, Server, Start, TaskPlace};
-
-/// The longest name of a task or a session.
-const LONGEST_NAME: usize = 64;
-
-/// How often starting a task is tried while others start theirs.
-const ATTEMPTS: u32 = 8;
+use crate::tmux::{Argv, Begun, NewTask};
 
 /// Run a command as a task, in a tmux window that stays.
 ///
@@ -53,13 +47,6 @@ pub struct RunArgs {
     pub command: Vec<String>,
 }
 
-/// What exists of a task before it is started.
-enum There {
-    /// A window of that name whose program has ended.
-    Ended(TerminalKey, WindowId),
-    Nothing(TaskPlace),
-}
-
 /// Runs the command.
 ///
 /// # Errors
@@ -72,8 +59,8 @@ pub async fn run(args: &RunArgs, options: &GlobalOptions) -> Done {
 
 /// Starts the task. Returns whether it took the window of an ended one, and its present state.
 async fn begin(args: &RunArgs, options: &GlobalOptions) -> Result<(bool, Begun, Option<Task>), Failure> {
-    check_name("task", &args.name, "")?;
-    check_name("session", &args.session, ".:")?;
+    check_name("task", &args.name, "").map_err(misnamed)?;
+    check_name("session", &args.session, ".:").map_err(misnamed)?;
     let argv = Argv::new(args.command.clone()).map_err(|error| {
         Failure::usage(&error).hint("write a program behind `--`, such as `fleetwatch run build -- make -j8`")
     })?;
@@ -85,7 +72,7 @@ async fn begin(args: &RunArgs, options: &GlobalOptions) -> Result<(bool, Begun, 
     let cwd = directory(args.cwd.as_deref(), id)?;
     let at = clock::now();
     let task = NewTask { name: &args.name, cwd: cwd.as_deref(), argv: &argv, now: at.as_millis() };
-    let (again, begun) = start(&server, &args.session, &task).await?;
+    let (again, begun) = start_task(&server, &args.session, &task).await?;
     // Opening it takes as long as a command that cannot run takes to end.
     let history = History::start(&watched.loaded.config.history);
     keep(&history).await;
@@ -115,25 +102,6 @@ pub(super) async fn seen_now(watched: &Watched, begun: &Begun) -> Option<Task> {
     let server = [begun.key.server.clone()];
     let fleet = engine::survey(&watched.settings, &server, Freshness::Now, watched.notes()).await.ok()?;
     fleet.task(&begun.key.server, begun.window).cloned()
-}
-
-/// Starts the task. Returns whether it took the window of an ended one.
-async fn start(server: &Server, session: &str, task: &NewTask<'_>) -> Result<(bool, Begun), Failure> {
-    for _ in 0..ATTEMPTS {
-        let there = match server.poll(&[]).await {
-            Ok(listing) => find(&listing, server.id(), session, task.name)?,
-            Err(error) if error.is_no_server() => There::Nothing(TaskPlace::NewSession(session.to_owned())),
-            Err(error) => return Err(error.into()),
-        };
-        let (again, started) = match &there {
-            There::Ended(key, window) => (true, server.begin_again(key, *window, Some(task), task.now).await),
-            There::Nothing(place) => (false, server.begin_task(place, task).await),
-        };
-        if let Start::Begun(begun) = started? {
-            return Ok((again, begun));
-        }
-    }
-    Err(Failure::refused(format!("other processes keep starting and ending tasks in {session}")).hint("try again"))
 }
 
 /// A task that has just been started.
@@ -213,22 +181,9 @@ impl JustStarted<'_> {
     }
 }
 
-/// What exists of the task; refuses one that still runs.
-fn find(listing: &Listing, server: &ServerId, session: &str, name: &str) -> Result<There, Failure> {
-    let in_session: Vec<&Arc<ListedPane>> = listing.panes.iter().filter(|pane| pane.place.session == session).collect();
-    let Some(first) = in_session.first() else { return Ok(There::Nothing(TaskPlace::NewSession(session.to_owned()))) };
-    let named = in_session.iter().filter(|pane| pane.place.window_name == name);
-    if let Some(alive) = named.clone().find(|pane| !pane.facts.dead) {
-        let window = WindowId(alive.window_id);
-        return Err(Failure::refused(format!("task {name} ({window}) is still running in {session}"))
-            .hint(format!("`fleetwatch tasks kill {name}` ends it; or give the new one another name")));
-    }
-    if let Some(dead) = named.clone().next_back() {
-        let key =
-            TerminalKey { server: server.clone(), pane: dead.id, pid: dead.pid, instance: listing.instance.clone() };
-        return Ok(There::Ended(key, WindowId(dead.window_id)));
-    }
-    Ok(There::Nothing(TaskPlace::Session(SessionId(first.session_id))))
+/// The failure of a name that was typed.
+pub(super) fn misnamed(why: Objection) -> Failure {
+    Failure::usage(&why).hint_if(why.hint)
 }
 
 /// The hint where the directory to start in is none.
@@ -249,20 +204,6 @@ fn directory(given: Option<&Path>, server: &ServerId) -> Result<Option<String>, 
         Ok(path) => Err(Failure::usage(format!("{} is not a directory", path.display())).hint(EXISTING)),
         Err(error) => Err(Failure::usage(format!("{}: {error}", path.display())).hint(EXISTING)),
     }
-}
-
-/// Refuses a name that tmux would change, or could take for a target or an option.
-pub(super) fn check_name(what: &str, name: &str, but: &str) -> Result<(), Failure> {
-    let fits = |c: char| c.is_alphanumeric() || ("._+/@-".contains(c) && !but.contains(c));
-    let begins = name.starts_with(|c: char| c.is_alphanumeric() || c == '_');
-    if begins && name.chars().all(fits) && name.chars().count() <= LONGEST_NAME {
-        return Ok(());
-    }
-    let others = if but.contains('.') { "`_ + / @ -`" } else { "`. _ + / @ -`" };
-    Err(Failure::usage(format!("{name:?} cannot be the name of a {what}")).hint(format!(
-        "it begins with a letter or a digit, holds letters, digits and {others}, and is at most {LONGEST_NAME} characters \
-         long"
-    )))
 }
 
 #[cfg(test)]

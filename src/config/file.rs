@@ -1,7 +1,7 @@
 //! The configuration as written in the file, before it is checked. The doc comments go into the JSON schema,
 //! `config/fleetwatch.schema.json`, which a test makes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
@@ -34,6 +34,7 @@ pub(super) struct ConfigFile {
     /// Messages that tell an agent what happens in other terminals.
     pub follow_up: Vec<FollowUpTable>,
     pub serve: ServeTable,
+    pub new: NewTable,
 }
 
 /// Which panes are watched, and how servers are polled.
@@ -244,4 +245,17 @@ pub(super) struct FollowUpTable {
 pub(super) struct ServeTable {
     /// Networks whose addresses `serve` may listen on without encryption, besides those of Tailscale: `10.9.0.0/24`.
     pub private_networks: Vec<String>,
+}
+
+/// How `fleetwatch new` starts agents.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct NewTable {
+    /// The directory in which `--worktree` makes working trees; none means beside the repository.
+    pub worktrees: Option<String>,
+    /// Files that git ignores and that a new working tree gets from the repository, by their names below it.
+    pub copy: Vec<String>,
+    /// Programs with their arguments, by the names to start them by: of an agent's own name, or others.
+    pub starts: BTreeMap<String, Vec<String>>,
 }

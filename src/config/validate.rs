@@ -9,7 +9,7 @@ mod syntax;
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize as _;
@@ -18,10 +18,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, ValueProblem, suggestion};
 use super::file::{
-    ConfigFile, FollowUpTable, HistoryTable, NotifyTable, TaskTable, TemplateTable, TerminalTable, TrackerTable,
-    WatchTable,
+    ConfigFile, FollowUpTable, HistoryTable, NewTable, NotifyTable, TaskTable, TemplateTable, TerminalTable,
+    TrackerTable, WatchTable,
 };
-use super::{Config, Rules, TerminalRule, Ticks, UiConfig, WatchConfig, theme_file};
+use super::{Config, NewConfig, Rules, TerminalRule, Ticks, UiConfig, WatchConfig, theme_file};
 use crate::address::{Network, WebAddress};
 use crate::fleet::Declared;
 use crate::follow_up::FollowUpRule;
@@ -107,6 +107,8 @@ const RULES: &[(&str, &[&str], Rule)] = &[
     ("notify", &["quiet_hours"], Rule::Text(no_quiet_hours)),
     ("notify", &["minimum_distance_seconds"], Rule::Seconds(0.0, 86_400.0)),
     ("serve", &["private_networks"], Rule::Text(no_network)),
+    ("new", &["worktrees"], Rule::Text(no_whole_path)),
+    ("new", &["copy"], Rule::Text(no_name_below)),
     ("follow_up", &["on"], Rule::OneOf(Occasion::words)),
     ("follow_up", &["from"], Rule::Glob),
     ("follow_up", &["to"], Rule::Word),
@@ -174,6 +176,13 @@ fn no_whole_path(path: &str) -> Option<ValueProblem> {
     let is_relative = Path::new(path).is_relative();
     let hint = "write the whole path of the file, from `/` on";
     if is_relative { fault(format!("`{path}` is not an absolute path"), hint) } else { None }
+}
+
+fn no_name_below(name: &str) -> Option<ValueProblem> {
+    let is_plain = |part| matches!(part, Component::Normal(_));
+    let is_below = !name.is_empty() && Path::new(name).components().all(is_plain);
+    let hint = "write its name below the repository, such as copy = [\".env\"]";
+    if is_below { None } else { fault(format!("`{name}` is not the name of a file in the repository"), hint) }
 }
 
 fn no_directory(pattern: &str) -> Option<ValueProblem> {
@@ -322,6 +331,7 @@ impl ConfigText<'_> {
             notify: file.notify.into_iter().enumerate().map(|it| self.notify_rule(it)).collect::<Result<_, _>>()?,
             private_networks: file.serve.private_networks.iter().filter_map(|text| text.parse().ok()).collect(),
             left: Vec::new(),
+            new: self.new_agents(file.new)?,
             follow_up: file.follow_up.into_iter().enumerate().map(|it| self.follow_up(it)).collect::<Result<_, _>>()?,
         })
     }
@@ -490,6 +500,26 @@ impl ConfigText<'_> {
             template: table.template,
             keep: Span::from_secs(whole(table.keep_minutes, KEEP_MINUTES) * 60),
         })
+    }
+
+    fn new_agents(&self, table: NewTable) -> Result<NewConfig, ConfigError> {
+        for (name, words) in &table.starts {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let is_word = name.chars().all(|c| c.is_alphanumeric() || "._-".contains(c)) && !name.starts_with('-');
+            let hint = "write the program and its arguments: claude = [\"claude\", \"--model\", \"opus\"]";
+            let found = match words[..] {
+                _ if name.is_empty() || !is_word => fault(
+                    format!("`{name}` cannot be the name of an agent"),
+                    "a name has letters, digits, `.`, `_` and `-`",
+                ),
+                [] => fault(format!("`{name}` has no program"), hint),
+                _ => no_command(&words),
+            };
+            if let Some((what, hint)) = found {
+                return Err(self.fault(("new", None, Some("starts")), what, hint));
+            }
+        }
+        Ok(NewConfig { worktrees: table.worktrees.map(PathBuf::from), copy: table.copy, starts: table.starts })
     }
 
     fn fault(&self, at: ValuePlace<'_>, what: impl Into<String>, hint: impl Into<String>) -> ConfigError {

@@ -27,18 +27,44 @@ pub struct ChosenFlags {
     #[serde(with = "pairs")]
     pinned: BTreeMap<TerminalKey, bool>,
     #[serde(with = "pairs")]
-    muted: BTreeMap<TerminalKey, bool>,
+    muted: BTreeMap<TerminalKey, Mute>,
+}
+
+/// Whether a terminal is muted, and for how long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Mute {
+    /// Until the operator says otherwise.
+    Always(bool),
+    Until {
+        until: Timestamp,
+    },
+    /// As long as it is what it was.
+    Same {
+        word: String,
+        since: Option<Timestamp>,
+    },
+}
+
+impl Mute {
+    /// As long as a terminal is what it is now.
+    pub fn until_it_changes(item: Item<'_>) -> Self {
+        Self::Same { word: item.status().word().into_owned(), since: item.waiting_since() }
+    }
+
+    /// Whether it holds for a terminal.
+    fn holds(&self, item: Item<'_>) -> bool {
+        match self {
+            Self::Always(muted) => *muted,
+            Self::Until { .. } => true,
+            Self::Same { .. } => *self == Self::until_it_changes(item),
+        }
+    }
 }
 
 impl ChosenFlags {
     /// These, with what another dashboard has changed since both knew `base`.
     pub fn merged(&self, base: &Self, theirs: &Self) -> Self {
-        let merge =
-            |ours: &BTreeMap<TerminalKey, bool>, base: &BTreeMap<TerminalKey, bool>, theirs: &BTreeMap<_, _>| {
-                let keys: BTreeSet<&TerminalKey> = ours.keys().chain(theirs.keys()).collect();
-                let newest = |key: &&TerminalKey| if ours.get(key) == base.get(key) { theirs } else { ours };
-                keys.into_iter().filter_map(|key| Some((key.clone(), *newest(&key).get(key)?))).collect()
-            };
         Self {
             pinned: merge(&self.pinned, &base.pinned, &theirs.pinned),
             muted: merge(&self.muted, &base.muted, &theirs.muted),
@@ -46,16 +72,31 @@ impl ChosenFlags {
     }
 }
 
+fn merge<T: Clone + PartialEq>(
+    ours: &BTreeMap<TerminalKey, T>,
+    base: &BTreeMap<TerminalKey, T>,
+    theirs: &BTreeMap<TerminalKey, T>,
+) -> BTreeMap<TerminalKey, T> {
+    let keys: BTreeSet<&TerminalKey> = ours.keys().chain(theirs.keys()).collect();
+    let newest = |key: &&TerminalKey| if ours.get(key) == base.get(key) { theirs } else { ours };
+    keys.into_iter().filter_map(|key| Some((key.clone(), newest(&key).get(key)?.clone()))).collect()
+}
+
 /// A map as a list of pairs: names in JSON are texts, and a terminal's identity is none.
 mod pairs {
     use super::*;
 
-    pub fn serialize<S: Serializer>(map: &BTreeMap<TerminalKey, bool>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<T: Serialize, S: Serializer>(
+        map: &BTreeMap<TerminalKey, T>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(map)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<TerminalKey, bool>, D::Error> {
-        Ok(Vec::<(TerminalKey, bool)>::deserialize(deserializer)?.into_iter().collect())
+    pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<TerminalKey, T>, D::Error> {
+        Ok(Vec::<(TerminalKey, T)>::deserialize(deserializer)?.into_iter().collect())
     }
 }
 
@@ -81,7 +122,7 @@ impl Flags {
 
     /// Whether a terminal never counts as needing the operator.
     pub fn is_muted(&self, item: Item<'_>) -> bool {
-        self.chosen.muted.get(item.key()).copied().unwrap_or(item.declared().1)
+        self.chosen.muted.get(item.key()).map_or(item.declared().1, |mute| mute.holds(item))
     }
 
     /// Whether the operator has begun a prompt for a terminal here and not sent it.
@@ -146,9 +187,13 @@ impl Flags {
     }
 
     /// Mutes a terminal, or gives it its voice back.
-    pub fn toggle_mute(&mut self, item: Item<'_>) {
-        let muted = !self.is_muted(item);
-        choose(&mut self.chosen.muted, item, muted, item.declared().1);
+    pub fn mute(&mut self, item: Item<'_>, mute: Mute) {
+        choose(&mut self.chosen.muted, item, mute, Mute::Always(item.declared().1));
+    }
+
+    /// Forgets what is over by a time.
+    pub fn expire(&mut self, now: Timestamp) {
+        self.chosen.muted.retain(|_, mute| !matches!(mute, Mute::Until { until } if *until <= now));
     }
 
     /// What is pinned and muted.
@@ -163,6 +208,13 @@ impl Flags {
 
     /// Forgets what was said of terminals that have left the fleet. Pins and mutes stay while their server does not answer.
     pub fn follow(&mut self, view: &View<'_>) {
+        self.expire(view.now);
+        for item in Item::all(view) {
+            let is_over = |mute: &Mute| matches!(mute, Mute::Same { .. }) && !mute.holds(item);
+            if !self.chosen.muted.is_empty() && self.chosen.muted.get(item.key()).is_some_and(is_over) {
+                self.chosen.muted.remove(item.key());
+            }
+        }
         let is_found = view.now.since(*self.begun.get_or_insert(view.now)) >= FOUND;
         let ChosenFlags { pinned, muted } = &mut self.chosen;
         if self.marked.is_empty() && pinned.is_empty() && muted.is_empty() {
@@ -173,14 +225,14 @@ impl Flags {
         let is_up = |key: &TerminalKey| {
             view.servers.iter().any(|server| server.id == key.server && server.health == ServerHealth::Up)
         };
-        for chosen in [pinned, muted] {
-            chosen.retain(|key, _| !is_found || there.contains(key) || !is_up(key));
-        }
+        let stays = |key: &TerminalKey| !is_found || there.contains(key) || !is_up(key);
+        pinned.retain(|key, _| stays(key));
+        muted.retain(|key, _| stays(key));
     }
 }
 
 /// Keeps a choice, unless it is what the configuration says anyway.
-fn choose(chosen: &mut BTreeMap<TerminalKey, bool>, item: Item<'_>, wanted: bool, declared: bool) {
+fn choose<T: PartialEq>(chosen: &mut BTreeMap<TerminalKey, T>, item: Item<'_>, wanted: T, declared: T) {
     match wanted == declared {
         true => drop(chosen.remove(item.key())),
         false => drop(chosen.insert(item.key().clone(), wanted)),

@@ -15,6 +15,12 @@ impl Objection {
         Self { what: what.to_string(), hint: Some(hint.to_string()) }
     }
 
+    /// What is wrong with how it is right, in one text.
+    pub fn in_full(&self) -> String {
+        let hint = self.hint.as_ref().map(|hint| format!(" ({hint})"));
+        format!("{}{}", self.what, hint.unwrap_or_default())
+    }
+
     /// One about which nothing can be done.
     pub fn bare(what: impl Display) -> Self {
         Self { what: what.to_string(), hint: None }

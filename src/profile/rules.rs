@@ -62,6 +62,9 @@ pub(super) struct ToolData {
     /// Prompts that end it.
     #[serde(default)]
     pub ends: Vec<String>,
+    /// The program that starts it, and its arguments.
+    #[serde(default)]
+    pub starts: Vec<String>,
     /// The keys that stop its turn, one after the other; none if that is not known.
     #[serde(default)]
     pub interrupt: Vec<StopKey>,

@@ -176,6 +176,17 @@ impl ProfileSet {
         self.find(tool).is_some_and(|known| known.tool.data.ends.iter().any(|end| end == prompt.trim()))
     }
 
+    /// The prompt that asks a tool to end, if there is one.
+    pub fn end(&self, tool: &str) -> Option<&str> {
+        self.find(tool)?.tool.data.ends.first().map(String::as_str)
+    }
+
+    /// The tools whose command is known, with the program that starts them and its arguments.
+    pub fn starts(&self) -> impl Iterator<Item = (&str, &[String])> {
+        let tools = self.tools.iter().map(|known| &known.tool.data);
+        tools.filter(|tool| !tool.starts.is_empty()).map(|tool| (tool.name.as_ref().as_str(), &tool.starts[..]))
+    }
+
     /// The keys that stop a tool's turn; none if they are not known.
     pub fn interrupt(&self, tool: &str) -> &[StopKey] {
         self.find(tool).map_or(&[], |known| &known.tool.data.interrupt)

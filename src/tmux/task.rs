@@ -5,6 +5,7 @@
 //! same pass of the server that made it: a program that ends at once is kept.
 
 mod bells;
+mod window;
 
 use tmux_interface::{DisplayMessage, IfShell, KillWindow, TmuxCommand};
 
@@ -15,6 +16,7 @@ use super::words::Nonce;
 use super::{Error, Server, run};
 use crate::ids::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
 pub use bells::{Counting, Trace};
+pub use window::NewWindow;
 
 /// A program with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -46,7 +46,7 @@ actions! {
     Mark = "mark", "mark the terminal or group and go down; B, x, m, p and U act on all marked" [row head table];
     MarkAll = "mark-all", "mark all shown terminals" [table];
     Pin = "pin", "pin or unpin the terminal, or all marked ones, at the top" [row];
-    Mute = "mute", "mute or unmute the terminal, or all marked ones: never counted as needing you" [row];
+    Mute = "mute", "mute the terminal, or all marked ones, for a time or for good; or unmute it" [row];
     Rename = "rename", "name the terminal; an empty name restores its own" [row];
     Label = "label", "label the terminal, or all marked ones, to group by" [row];
     Open = "open", "answer the waiting dialog, or write a prompt" [row head];
@@ -62,7 +62,8 @@ actions! {
     Unqueue = "unqueue", "take back the terminal's queued prompts" [row];
     Explain = "explain", "explain the state" [row];
     Jump = "jump", "go to the terminal in tmux" [row];
-    KillTask = "kill-task", "kill the selected task (asks first)" [row];
+    Start = "start", "start an agent, or a task";
+    End = "end", "end the agent, or kill the task (asks first)" [row];
     RerunTask = "rerun-task", "run the selected task again (asks first)" [row];
     PruneTasks = "prune-tasks", "remove all tasks that have ended (asks first)";
     TaskSessions = "task-sessions", "choose which sessions are tasks";
@@ -85,7 +86,6 @@ actions! {
     Edit = "edit", "edit in your own editor";
     Newline = "newline", "start a new line";
     Close = "close", "close this; a draft is kept";
-    NextView = "next-view", "show the next view";
     FocusLeft = "focus-left", "go to the left" [table];
     FocusRight = "focus-right", "go to the right" [table];
     NextMatch = "next", "go to the next match, file or part";
@@ -95,8 +95,9 @@ actions! {
 }
 
 impl Action {
-    /// The action that a keymap calls by a name.
+    /// The action that a keymap calls by a name, also by one that it had before.
     pub fn by_name(name: &str) -> Option<Self> {
+        let name = RENAMED.iter().find(|(before, _)| *before == name).map_or(name, |(_, now)| now);
         Self::ALL.iter().copied().find(|action| action.name() == name)
     }
 
@@ -115,6 +116,9 @@ impl Action {
         self.about().contains(&"table")
     }
 }
+
+/// Names that actions had before, and those that they have now.
+const RENAMED: [(&str, &str); 2] = [("kill-task", "end"), ("next-view", "layout")];
 
 /// Other words by which people look for an action.
 const SYNONYMS: &[(Action, &str)] = &[
@@ -142,7 +146,8 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::Columns, "table fields hide show order widths"),
     (Action::TaskSessions, "adopt windows"),
     (Action::Servers, "hosts machines ssh latency connection"),
-    (Action::KillTask, "kill stop end terminate delete remove"),
+    (Action::Start, "new run launch spawn open create worktree"),
+    (Action::End, "kill close stop terminate delete remove exit worktree"),
     (Action::RerunTask, "restart rerun retry again"),
     (Action::PruneTasks, "clean clear delete remove"),
     (Action::FollowUps, "outbox messages"),

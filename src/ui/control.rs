@@ -17,6 +17,7 @@ mod program;
 mod prompting;
 mod seen;
 mod selection;
+mod starting;
 mod tasks;
 mod waiting;
 
@@ -41,6 +42,7 @@ const GROUPS: &[Group] = &[
     direct::GROUP,
     looking::GROUP,
     tasks::GROUP,
+    starting::GROUP,
     arranging::GROUP,
     program::GROUP,
 ];
@@ -95,6 +97,7 @@ impl Ui {
         for index in (0..self.overlays.len()).rev() {
             requests.extend(self.with(index, view, |overlay, cx| overlay.update(cx)).1);
         }
+        self.select_awaited(view);
         requests.extend(self.newly_seen(view));
         requests
     }

@@ -317,7 +317,7 @@ impl Overlay for Drill {
             return hints;
         }
         let mut hints: Vec<Hint> = vec![(Action::Down, if self.focus() == Focus::List { "earlier" } else { "down" })];
-        hints.push((Action::NextView, self.next_view()));
+        hints.push((Action::Layout, self.next_view()));
         hints.push((Action::Close, "back"));
         if self.here && self.shown.waits() {
             hints.push((Action::Open, "answer"));
@@ -377,7 +377,7 @@ impl Overlay for Drill {
             }
             Action::Close if self.searched().is_typing() => return self.search(action),
             _ if self.step(action) => {}
-            Action::NextView => self.turn(),
+            Action::Layout => self.turn(),
             Action::FocusLeft if self.is_all_diff() => (self.side, self.focus) = (Side::Screen, Focus::List),
             Action::FocusLeft => self.focus = Focus::List,
             Action::FocusRight => self.focus = Focus::Side,

@@ -222,7 +222,7 @@ fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<HelpLine> {
 fn columns(canvas: &Canvas<'_>, room: usize) -> Vec<HelpLine> {
     let parts = &canvas.theme.parts;
     let key = canvas.keymap.key_for(Context::Fleet, Action::Columns);
-    let chosen = key.map(|key| format!(" ({key} chooses them)")).unwrap_or_default();
+    let chosen = format!(" ({} chooses them)", key.as_deref().unwrap_or(":columns"));
     let widest = COLUMNS.iter().map(|column| column.title.len()).max().unwrap_or(0);
     let line = |column: &Column| {
         let title = span(format!("  {}  ", padded(column.title, widest)), parts.key);

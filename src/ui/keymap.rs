@@ -40,6 +40,8 @@ pub enum Context {
     Naming,
     /// A question before something happens.
     Confirm,
+    /// What is to be started, while it is typed.
+    Start,
     /// A list of which one is chosen; typing narrows it down.
     Menu,
     /// The list of the table's columns.
@@ -51,7 +53,7 @@ pub enum Context {
 }
 
 /// Every context with what the help calls it, in the order of the help.
-const CONTEXTS: [(Context, &str); 16] = [
+const CONTEXTS: [(Context, &str); 17] = [
     (Context::Fleet, "fleet"),
     (Context::Filter, "typing a filter"),
     (Context::Naming, "writing a name or a label"),
@@ -62,6 +64,7 @@ const CONTEXTS: [(Context, &str); 16] = [
     (Context::Drill, "one terminal"),
     (Context::Today, "the day, hour by hour"),
     (Context::Search, "typing what to search for"),
+    (Context::Start, "writing what is to be started"),
     (Context::Menu, "choosing from a list"),
     (Context::Columns, "choosing the columns"),
     (Context::Outcomes, "the outcomes of what was sent to several"),

@@ -26,14 +26,15 @@ const THEME_SYNONYMS: &[(&str, &str)] = &[
 ];
 
 /// Actions only the list of commands has, because they are rare.
-pub(super) const RARE: [Action; 12] = [
+pub(super) const RARE: [Action; 13] = [
     Action::FollowUps,
     Action::Label,
     Action::Copy,
     Action::MarkAll,
     Action::Fold,
     Action::MuteAll,
-    Action::KillTask,
+    Action::Rename,
+    Action::Columns,
     Action::RerunTask,
     Action::PruneTasks,
     Action::TaskSessions,

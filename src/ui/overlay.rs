@@ -16,6 +16,8 @@ use super::toast::Topic;
 use super::{Action, Context};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient};
+use crate::present::objection::Objection;
+use crate::present::offer::Offer;
 use crate::record::question::Answer;
 use crate::repository::{GitError, WorkingTreeDiff};
 use crate::status::Status;
@@ -110,6 +112,10 @@ pub enum OverlayEvent<'a> {
     Edited { text: &'a str },
     /// The history has answered what was asked.
     Answered(&'a Answer),
+    /// How a line can go on that starts something, and where that is by default.
+    Offers { line: &'a str, place: &'a str, offers: &'a [Offer] },
+    /// What was ordered runs, or why it does not.
+    Started(Result<(), &'a Objection>),
     /// Why a terminal is said to be what it is; `None` when nothing has read its screen.
     Reasons { key: &'a TerminalKey, text: Option<&'a str> },
     /// How the files around a terminal differ from the last commit.

@@ -50,6 +50,26 @@ pub enum Request {
         key: TerminalKey,
         directory: String,
     },
+    /// Tell the box that is open how its line can go on, by [`OverlayEvent::Offers`].
+    Offers {
+        line: String,
+        near: Option<TerminalKey>,
+    },
+    /// Start what a line orders, beside a row; [`OverlayEvent::Started`] says what came of it.
+    Start {
+        line: String,
+        near: Option<TerminalKey>,
+    },
+    /// Close an agent: ask it to end first, or close its pane at once.
+    CloseAgent {
+        key: TerminalKey,
+        asks: bool,
+    },
+    /// Remove a worktree, in which git ignores no more than this.
+    RemoveWorktree {
+        path: String,
+        ignored: Vec<String>,
+    },
     /// End tasks with all that runs in their windows, and remove the windows.
     KillTasks(Vec<(TerminalKey, WindowId)>),
     /// Run a task that has ended again.

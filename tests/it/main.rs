@@ -45,6 +45,7 @@ mod tmux {
     mod jump;
     mod listing;
     mod names;
+    mod new;
     mod owner;
     mod plugin;
     mod poll;

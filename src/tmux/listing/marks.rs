@@ -5,7 +5,7 @@ use super::super::words::owner_words;
 
 /// The names of the options. Nothing else in tmux is called so.
 ///
-/// `RUN`, `TOLD` and `TASKS` say what `fleetwatch run` made, and go with it. The others are there for as long as somebody
+/// `RUN`, `TOLD`, `TASKS` and `WORKTREE` say what `fleetwatch run` and `new` made, and go with it. The others are there for as long as somebody
 /// watches, as is the hook that counts bells: whoever watches last takes them back, the next one after a process that was
 /// killed, and `doctor --clean`.
 pub(in crate::tmux) mod names {
@@ -23,6 +23,8 @@ pub(in crate::tmux) mod names {
     pub const WATCHERS: &str = "@fleetwatch_watchers";
     /// Of a session: the indices of global hooks that had to be copied into it.
     pub const COPIED: &str = "@fleetwatch_copied";
+    /// Of a window: the working tree that `fleetwatch new` started its agent in.
+    pub const WORKTREE: &str = "@fleetwatch_worktree";
 }
 
 /// The marks on a pane's session and window.

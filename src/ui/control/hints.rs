@@ -61,7 +61,7 @@ impl Ui {
             }
             if !task.is_gone() {
                 hints.push((Action::Jump, "jump"));
-                hints.push(if task.is_dead() { (Action::RerunTask, "run again") } else { (Action::KillTask, "kill") });
+                hints.push(if task.is_dead() { (Action::RerunTask, "run again") } else { (Action::End, "kill") });
             }
         }
         let arrangement = &self.memory.arrangement;

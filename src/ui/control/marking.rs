@@ -1,11 +1,15 @@
 //! What the operator says of rows: marked, pinned, muted, named, labelled.
 
 use super::group::{Group, never};
-use crate::fleet::View;
+use crate::fleet::{TerminalKey, View};
+use crate::present::flags::Mute;
 use crate::state::NotePart;
 use crate::status::Status;
+use crate::time::Span;
 use crate::ui::note::NoteBar;
-use crate::ui::{Action, Flags, Item, Request, RowKey, Topic, Ui};
+use crate::ui::overlay::Flow;
+use crate::ui::picker::{MenuEntry, Picker};
+use crate::ui::{Action, Item, Request, RowKey, Topic, Ui};
 
 pub(super) const GROUP: Group = Group {
     actions: &[Action::Mark, Action::MarkAll, Action::Pin, Action::Mute, Action::Rename, Action::Label],
@@ -21,7 +25,8 @@ fn perform(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
             let shown: Vec<Item<'_>> = arrangement.shown(view).collect();
             arrangement.flags.mark(shown);
         }
-        Action::Pin | Action::Mute => return ui.flag(action, view),
+        Action::Pin => return ui.pin(view),
+        Action::Mute => return ui.mute(view),
         _ => ui.note(action, view),
     }
     Vec::new()
@@ -63,41 +68,90 @@ impl Ui {
         }
     }
 
-    /// Pins or mutes the selected terminal or all that are marked, or takes that back where it holds for all of them. What
-    /// is pinned goes to its place at once, and the cursor with it; what is muted, not before the cursor leaves it.
-    fn flag(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
+    /// Pins the selected terminal or all that are marked, or takes that back where it holds for all of them. They go to their places
+    /// at once, and the cursor with them.
+    fn pin(&mut self, view: &View<'_>) -> Vec<Request> {
         let items = self.acted_on_together(view);
         let Some(first) = items.first() else { return Vec::new() };
         let flags = &mut self.memory.arrangement.flags;
-        let pins = action == Action::Pin;
-        let holds = |item: &Item<'_>| if pins { flags.is_pinned(*item) } else { flags.is_muted(*item) };
-        let take_back = items.iter().all(holds);
-        let changed: Vec<Item<'_>> = items.iter().copied().filter(|item| holds(item) == take_back).collect();
-        let toggle = if pins { Flags::toggle_pin } else { Flags::toggle_mute };
-        changed.iter().for_each(|item| toggle(flags, *item));
-        let undo = self.key_for(action);
-        let undo = undo.map(|key| format!("; {key} undoes it")).unwrap_or_default();
-        let waiting = changed.iter().filter(|item| item.status().needs_operator()).count();
-        let (action, did) = match (action, take_back) {
-            (Action::Pin, false) => ("pinned", format!("pinned to the top{undo}")),
-            (Action::Pin, true) => ("unpinned", "no longer pinned".to_owned()),
-            (_, false) if items.len() == 1 && waiting == 1 => {
-                ("muted", format!("muted, although it waits for you{undo}"))
-            }
-            (_, false) if items.len() == 1 => ("muted", format!("muted: it will not count as needing you{undo}")),
-            (_, false) if waiting > 0 => ("muted", format!("muted, although {waiting} of them wait for you{undo}")),
-            (_, false) => ("muted", format!("muted: they will not count as needing you{undo}")),
-            (_, true) if items.len() == 1 => ("unmuted", "counted again when it needs you".to_owned()),
-            (_, true) => ("unmuted", "counted again when they need you".to_owned()),
+        let take_back = items.iter().all(|item| flags.is_pinned(*item));
+        let changed: Vec<Item<'_>> = items.iter().copied().filter(|item| flags.is_pinned(*item) == take_back).collect();
+        changed.iter().for_each(|item| flags.toggle_pin(*item));
+        let (action, did) = match take_back {
+            false => ("pinned", format!("pinned to the top{}", self.undone_by(Action::Pin))),
+            true => ("unpinned", "no longer pinned".to_owned()),
         };
-        let message = match items.len() {
-            1 => format!("{} is {did}", first.id()),
-            several => format!("{several} are {did}"),
-        };
-        self.notify_about(Topic::Flags(first.key().clone()), Status::Ready, message, view.now);
-        if pins {
-            self.put_in_order(view);
-        }
+        self.notify_about(Topic::Flags(first.key().clone()), Status::Ready, said_of(&items, &did), view.now);
+        self.put_in_order(view);
         changed.iter().map(|item| Request::Note { key: Some(item.key().clone()), action }).collect()
+    }
+
+    /// Asks for how long the selected terminal is muted, or all that are marked, or takes that back where it holds for all of them.
+    fn mute(&mut self, view: &View<'_>) -> Vec<Request> {
+        let items = self.acted_on_together(view);
+        let Some(first) = items.first() else { return Vec::new() };
+        let flags = &mut self.memory.arrangement.flags;
+        if !items.iter().all(|item| flags.is_muted(*item)) {
+            let open: Vec<Item<'_>> = items.iter().copied().filter(|item| !flags.is_muted(*item)).collect();
+            let undone = self.undone_by(Action::Mute);
+            self.open(muting(&open, undone));
+            return Vec::new();
+        }
+        items.iter().for_each(|item| flags.mute(*item, Mute::Always(false)));
+        let did = if items.len() == 1 { "counted again when it needs you" } else { "counted again when they need you" };
+        self.notify_about(Topic::Flags(first.key().clone()), Status::Ready, said_of(&items, did), view.now);
+        items.iter().map(|item| Request::Note { key: Some(item.key().clone()), action: "unmuted" }).collect()
+    }
+
+    fn undone_by(&self, action: Action) -> String {
+        self.key_for(action).map(|key| format!("; {key} undoes it")).unwrap_or_default()
+    }
+}
+
+/// For how long terminals can be muted, with the key that does it.
+const MUTES: [(&str, &str); 4] =
+    [("u", "until it changes"), ("q", "for 15 minutes"), ("h", "for an hour"), ("m", "always")];
+
+/// For how long some terminals are muted: one key each.
+fn muting(items: &[Item<'_>], undone: String) -> Picker {
+    let keys: Vec<TerminalKey> = items.iter().map(|item| item.key().clone()).collect();
+    let title = match items {
+        [one] => format!("mute {}", one.id()),
+        several => format!("mute {}", several.len()),
+    };
+    let entries = MUTES.iter().map(|(letter, text)| MenuEntry::new(*text, *letter)).collect();
+    let picker = Picker::new(title, "mute", entries, move |index, cx| {
+        let items: Vec<Item<'_>> = keys.iter().filter_map(|key| Item::find(cx.view, key)).collect();
+        let Some(first) = items.first() else { return Flow::Close };
+        for item in &items {
+            let mute = match index {
+                0 => Mute::until_it_changes(*item),
+                1 => Mute::Until { until: cx.view.now + Span::from_secs(15 * 60) },
+                2 => Mute::Until { until: cx.view.now + Span::from_secs(60 * 60) },
+                _ => Mute::Always(true),
+            };
+            cx.memory.arrangement.flags.mute(*item, mute);
+            cx.ask(Request::Note { key: Some(item.key().clone()), action: "muted" });
+        }
+        let time = if index == 3 { String::new() } else { format!(" {}", MUTES[index].1) };
+        let waiting = items.iter().filter(|item| item.status().needs_operator()).count();
+        let although = match (waiting, items.len()) {
+            (0, 1) => ": it will not count as needing you".to_owned(),
+            (0, _) => ": they will not count as needing you".to_owned(),
+            (_, 1) => ", although it waits for you".to_owned(),
+            (waiting, _) => format!(", although {waiting} of them wait for you"),
+        };
+        let said = said_of(&items, &format!("muted{time}{although}{undone}"));
+        cx.tell_about(Topic::Flags(first.key().clone()), Status::Ready, said);
+        Flow::Close
+    });
+    picker.by_letter()
+}
+
+/// What became of one terminal or of several.
+fn said_of(items: &[Item<'_>], did: &str) -> String {
+    match items {
+        [one] => format!("{} is {did}", one.id()),
+        several => format!("{} are {did}", several.len()),
     }
 }

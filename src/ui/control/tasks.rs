@@ -7,11 +7,8 @@ use crate::ui::confirm::Confirm;
 use crate::ui::lists::task_sessions;
 use crate::ui::{Action, Item, Request, Ui, text};
 
-pub(super) const GROUP: Group = Group {
-    actions: &[Action::KillTask, Action::RerunTask, Action::PruneTasks, Action::TaskSessions],
-    why_not,
-    perform,
-};
+pub(super) const GROUP: Group =
+    Group { actions: &[Action::RerunTask, Action::PruneTasks, Action::TaskSessions], why_not, perform };
 
 fn why_not(ui: &Ui, action: Action, view: &View<'_>) -> Option<String> {
     let is_over = |task: &&Task| task.is_dead() && !task.is_gone();
@@ -49,8 +46,6 @@ impl Ui {
         };
         let there = view.tasks.iter().copied().filter(|task| !task.is_gone());
         match (action, selected) {
-            (Action::KillTask, Some(task)) if task.is_dead() => self.ask_to_kill(vec![task], "remove"),
-            (Action::KillTask, Some(task)) => self.ask_to_kill(vec![task], "kill"),
             (Action::RerunTask, Some(task)) if task.is_dead() => {
                 let request = Request::RerunTask { key: task.key.clone(), window: task.window };
                 self.open(Confirm::new(format!("run {} again?", task.id), lines(&[task]), "run again", vec![request]));
@@ -62,7 +57,7 @@ impl Ui {
         }
     }
 
-    fn ask_to_kill(&mut self, tasks: Vec<&Task>, what: &'static str) {
+    pub(super) fn ask_to_kill(&mut self, tasks: Vec<&Task>, what: &'static str) {
         let lines = lines(&tasks);
         let title = match &tasks[..] {
             [task] => format!("{what} {}?", task.id),

@@ -96,7 +96,7 @@ fn a_task_has_its_past_its_output_and_its_facts() {
     assert!(before.contains("cc -o shop main.c") && !before.contains("error: no"), "{before}");
     ui.perform(Action::First, &view);
     for _ in 0..4 {
-        ui.perform(Action::NextView, &view);
+        ui.perform(Action::Layout, &view);
     }
     insta::assert_snapshot!("task_facts_160x45", text(&mut ui, &view, 160, 45));
     // It goes; what is known of it stays.

@@ -47,6 +47,7 @@ const MODULES: &[(&str, u8)] = &[
     ("sender", 2),
     ("poll", 2),
     ("owner", 2),
+    ("launch", 2),
     ("delivery", 2),
     ("engine", 2),
     ("serve", 3),

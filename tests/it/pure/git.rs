@@ -1,5 +1,7 @@
 //! Git on real repositories, also on those that an agent has prepared.
 
+mod worktrees;
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;

@@ -1116,9 +1116,9 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
         ("jump", "go to the terminal in tmux"),
         ("broadcast", "write a prompt to all marked"),
         ("layout", "change the layout"),
-        ("mute", "mute or unmute the terminal"),
+        ("mute", "mute the terminal"),
         ("help", "list all keys"),
-        ("kill", "kill the selected task"),
+        ("kill", "end the agent, or kill the task"),
         ("restart", "run the selected task again"),
         ("attach", "go to the terminal in tmux"),
         ("approve", "open the dialog with \"yes, this once\""),
@@ -1535,7 +1535,7 @@ fn columns_are_chosen_and_the_table_follows_at_once() {
     let chosen = ["NAME", "SERVER", "LAST", "STATE", "STABLE", "CONTEXT", "MODEL", "BRANCH", "WHAT"];
     assert_eq!(heading(&mut ui, &fleet, 200), usual);
     // AGENT goes, and LAST goes before STATE.
-    press(&mut ui, &fleet, &chars("cjj jjjKK"));
+    press(&mut ui, &fleet, &chars(":columns\njj jjjKK"));
     assert_eq!(heading(&mut ui, &fleet, 200), &chosen[..heading(&mut ui, &fleet, 200).len()]);
     // What must be shown cannot be taken away.
     press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char(' ')]);
@@ -1547,7 +1547,7 @@ fn columns_are_chosen_and_the_table_follows_at_once() {
     next.restore(serde_json::from_str(&choices).unwrap());
     assert_eq!(heading(&mut next, &fleet, 200), chosen);
     for restore in [vec![KeyCode::End, KeyCode::Char(' ')], vec![KeyCode::End, KeyCode::Enter]] {
-        press(&mut next, &fleet, &chars("cjj "));
+        press(&mut next, &fleet, &chars(":columns\njj "));
         press(&mut next, &fleet, &restore);
         press(&mut next, &fleet, &[KeyCode::Esc]);
         assert_eq!(heading(&mut next, &fleet, 200), usual);
@@ -1816,7 +1816,7 @@ fn marks_pins_and_mutes() {
     assert_eq!(names(&mut ui, &fleet)[0], "web");
     press(&mut ui, &fleet, &[KeyCode::Home]);
     // Where something is marked, all of that is muted; so this one comes first.
-    press(&mut ui, &fleet, &chars("jjm"));
+    press(&mut ui, &fleet, &chars("jjmm"));
     assert!(text(&mut ui, &fleet, 120, 40).contains("billing is muted"));
     // The muted row stays as long as the cursor is on it.
     assert!(selected(&mut ui, &fleet).contains("billing"));
@@ -1865,7 +1865,8 @@ fn a_terminal_is_named_and_several_are_labelled() {
     fleet.tasks.clear();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
-    press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Char(',')]);
+    press(&mut ui, &fleet, &[KeyCode::End]);
+    run(&mut ui, &fleet, Action::Rename);
     assert!(text(&mut ui, &fleet, 120, 40).contains("name of web: web"));
     let clear = Event::Key(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
     for (name, why) in [
@@ -1924,12 +1925,50 @@ fn a_terminal_is_named_and_several_are_labelled() {
 }
 
 #[test]
+fn a_mute_ends_with_its_time_or_with_what_it_was_for() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    let muted = |ui: &Ui, fleet: &SampleFleet| fleet.terminals.iter().filter(|it| ui.mutes(*it)).count();
+    press(&mut ui, &fleet, &chars("jm"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("until it changes"));
+    assert_eq!(muted(&ui, &fleet), 0, "it is asked first");
+    press(&mut ui, &fleet, &chars("q"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("muted for 15 minutes"));
+    fleet.now = fleet.now + Span::from_secs(15 * 60 - 1);
+    ui.update(&fleet.view());
+    assert_eq!(muted(&ui, &fleet), 1);
+    // Another dashboard reads the same from the file.
+    let kept = serde_json::to_string(&ui.choices()).expect("JSON");
+    let mut next = dashboard();
+    next.restore(serde_json::from_str(&kept).expect("choices"));
+    fleet.now = fleet.now + Span::from_secs(1);
+    for ui in [&mut ui, &mut next] {
+        assert_eq!(muted(ui, &fleet), 1);
+        ui.update(&fleet.view());
+        assert_eq!(muted(ui, &fleet), 0);
+    }
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    press(&mut ui, &fleet, &chars("mu"));
+    let key = fleet.terminals.iter().find(|it| ui.mutes(*it)).expect("a muted one").key.clone();
+    let at = fleet.terminals.iter().position(|it| it.key == key).expect("a terminal");
+    fleet.now = fleet.now + Span::from_secs(3600);
+    ui.update(&fleet.view());
+    assert_eq!(muted(&ui, &fleet), 1);
+    fleet.terminals[at] = fleet.terminals.iter().find(|it| !it.state.waits()).expect("another state").clone();
+    fleet.terminals[at].key = key;
+    ui.update(&fleet.view());
+    assert_eq!(muted(&ui, &fleet), 0);
+}
+
+#[test]
 fn pins_and_mutes_are_there_at_the_next_start_as_long_as_their_terminals_are() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Char('p')]);
-    press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char('j'), KeyCode::Char('m')]);
+    press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char('j'), KeyCode::Char('m'), KeyCode::Char('m')]);
     let kept = serde_json::to_string(&ui.choices()).expect("JSON");
     let start = |fleet: &SampleFleet| {
         let mut next = dashboard();
@@ -2589,7 +2628,7 @@ fn tasks_stand_among_the_agents() {
     assert!(selected(&mut ui, &fleet).contains("Deploy 漢字 to production?"));
     let key = fleet.tasks.iter().find(|task| task.id == "deploy").expect("a task").key.clone();
     assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump(key)]);
-    press(&mut ui, &fleet, &chars("m/agent:task !is:muted"));
+    press(&mut ui, &fleet, &chars("mm/agent:task !is:muted"));
     assert_eq!(names(&mut ui, &fleet), ["lint", "serve", "docs"]);
 }
 

@@ -10,6 +10,7 @@ mod handover;
 mod mouse;
 mod notices;
 mod presses;
+mod starting;
 mod tasks;
 mod views;
 

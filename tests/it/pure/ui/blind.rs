@@ -432,7 +432,7 @@ fn marks_serve_whatever_is_safe_to_do_to_several() {
     let requests = press(&mut ui, &fleet, &chars("y"));
     let pressed: Vec<&TerminalKey> = acts(&requests).into_iter().map(|(key, _)| key).collect();
     assert_eq!(pressed, [&key("検索"), &key("ingest")]);
-    let notes = press(&mut ui, &fleet, &chars("m"));
+    let notes = press(&mut ui, &fleet, &chars("mm"));
     assert_eq!(notes.len(), 3, "{notes:?}");
     assert!(text(&mut ui, &fleet, 120, 40).contains("3 are muted"));
     assert!(fleet.terminals.iter().filter(|terminal| ui.mutes(*terminal)).count() == 3);

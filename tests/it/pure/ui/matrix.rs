@@ -60,7 +60,7 @@ views! {
     many_end            Compared::Frames(NONE), || SampleFleet::of(200), [Keys("<end>")];
     layout_beside       Compared::Frames(WIDE), SampleFleet::usual, [Happens(|ui, _| lay_out(ui, "beside"))];
     grid                Compared::Frames(BOTH), SampleFleet::usual, [Happens(in_grid)];
-    grid_moved          Compared::Frames(NARROW), with_tasks, [Happens(in_grid), Keys("ljm"), Happens(queue)];
+    grid_moved          Compared::Frames(NARROW), with_tasks, [Happens(in_grid), Keys("ljmm"), Happens(queue)];
     grid_many           Compared::Frames(WIDE), || SampleFleet::of(30), [Happens(in_grid), Keys("<end>")];
     grid_prompt         Compared::Frames(NARROW), SampleFleet::usual, [Happens(in_grid), Keys("<end>kli")];
     arranging           Compared::Box, SampleFleet::usual, [Keys("s")];
@@ -69,7 +69,7 @@ views! {
     filter_typing       Compared::Frames(NARROW), SampleFleet::usual, [Keys("/is:bl")];
     filter_kept         Compared::Frames(NONE), SampleFleet::usual, [Keys("/is:bl<enter>")];
     filter_none         Compared::Frames(NARROW), SampleFleet::usual, [Keys("/is:bz")];
-    flags               Compared::Frames(WIDE), pinned, [Keys("<home>jjm<home>  <home>"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(60))];
+    flags               Compared::Frames(WIDE), pinned, [Keys("<home>jjmm<home>  <home>"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(60))];
     tasks               Compared::Frames(BOTH), with_tasks, [Keys("<tab><tab><tab>")];
     notices_muted       Compared::Frames(NONE), SampleFleet::usual, [Happens(mute_all)];
     trouble             Compared::Frames(BOTH), SampleFleet::usual, [Happens(break_down)];
@@ -77,8 +77,8 @@ views! {
     ended_servers       Compared::Frames(NARROW), with_tasks, [Happens(|_, fleet| end_servers(fleet, 9)), Keys("<end>")];
     toasts              Compared::Frames(BOTH), SampleFleet::usual, [Happens(say_things)];
 
-    columns             Compared::Box, SampleFleet::usual, [Keys("c")];
-    columns_chosen      Compared::Frames(WIDE), SampleFleet::usual, [Keys("cj jj K<end>kk <end>kJJJ")];
+    columns             Compared::Box, SampleFleet::usual, [Keys(":columns<enter>")];
+    columns_chosen      Compared::Frames(WIDE), SampleFleet::usual, [Keys(":columns<enter>j jj K<end>kk <end>kJJJ")];
 
     // What lies over it.
     help                Compared::Box, SampleFleet::usual, [Keys("?")];
@@ -88,7 +88,7 @@ views! {
     palette_none        Compared::Frames(NONE), SampleFleet::usual, [Keys(":zzzz")];
     copy                Compared::Box, SampleFleet::usual, [Happens(|ui, fleet| drop(run(ui, fleet, Action::Copy)))];
     explanation         Compared::Box, SampleFleet::usual, [Happens(explain)];
-    confirm_kill        Compared::Box, with_tasks, [Keys("/lint<enter>"), Happens(|ui, fleet| drop(run(ui, fleet, Action::KillTask)))];
+    confirm_kill        Compared::Box, with_tasks, [Keys("/lint<enter>"), Happens(|ui, fleet| drop(run(ui, fleet, Action::End)))];
     confirm_rerun       Compared::Box, with_tasks, [Keys("/lint<enter>"), Happens(|ui, fleet| drop(run(ui, fleet, Action::RerunTask)))];
     confirm_prune       Compared::Box, with_tasks, [Happens(|ui, fleet| drop(run(ui, fleet, Action::PruneTasks)))];
     task_sessions       Compared::Box, with_sessions, [Happens(open_sessions)];

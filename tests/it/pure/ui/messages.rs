@@ -45,7 +45,7 @@ fn messages_hide_nothing_of_a_popup() {
     let mut fleet = SampleFleet::usual();
     fleet.tasks = tasks();
     for (width, height) in SIZES {
-        for keys in ["?", ":", "y", "s", "c", "jx", "jjjjjjjx", "jjjjjji\u{14}", " j BaG\n"] {
+        for keys in ["?", ":", "y", "s", ":columns\n", "jx", "jjjjjjjx", "jjjjjji\u{14}", " j BaG\n"] {
             let mut ui = dashboard();
             frame(&mut ui, &fleet, width, height);
             for key in keys.chars() {

@@ -3,8 +3,25 @@
 use super::*;
 
 /// What can be open when somebody begins to type.
-const VIEWS: [&str; 17] = [
-    "", "d", "dv", "dvv", "dvvv", "dvvvv", "D", "?", "e", ":", "s", "c", "/sh\n", "vv", " j \n", "jjjjjjjd", "jjjjjjj",
+const VIEWS: [&str; 18] = [
+    "",
+    "d",
+    "dv",
+    "dvv",
+    "dvvv",
+    "dvvvv",
+    "D",
+    "?",
+    "e",
+    ":",
+    "s",
+    ":columns\n",
+    "o",
+    "/sh\n",
+    "vv",
+    " j \n",
+    "jjjjjjjd",
+    "jjjjjjj",
 ];
 
 /// Whether a request changes something outside the dashboard that the operator would miss.
@@ -17,6 +34,9 @@ fn acts_on_something(request: &Request) -> bool {
             | Request::AdoptSession { .. }
             | Request::DecideFollowUp { .. }
             | Request::KeepNote { .. }
+            | Request::Start { .. }
+            | Request::CloseAgent { .. }
+            | Request::RemoveWorktree { .. }
     )
 }
 
@@ -47,6 +67,7 @@ fn type_text(ui: &mut Ui, fleet: &mut SampleFleet, typed: &str, gap: u64) -> Vec
                 }
                 (Request::Perform(_), KeyCode::Enter) => shown.contains("prompt to "),
                 (Request::KeepNote { .. }, KeyCode::Enter) => shown.contains("name of ") || shown.contains("label of "),
+                (Request::Start { .. }, KeyCode::Enter) => shown.contains("start an agent or a task"),
                 (_, KeyCode::Char('y')) => shown.contains("y ") && shown.contains('?'),
                 _ => false,
             };

@@ -217,6 +217,8 @@ fn rows_are_marked_pinned_and_muted() {
     world.press("Tab");
     world.wait_for_cursor("bee");
     world.press("m");
+    world.wait("until it changes");
+    world.press("m");
     world.wait("bee is muted, although it waits for you");
     world.wait("1 muted");
     world.wait_without("1 needs you");
@@ -264,7 +266,7 @@ fn a_name_and_a_label_are_kept_beside_tmux_until_another_agent_is_begun() {
     world.wait_for_rows("name", &["birds", "mill", "nest"]);
     world.press("End");
     world.wait_for_cursor("nest");
-    world.press(",");
+    world.run_command("rename");
     world.wait("name of nest: nest");
     world.press("C-u");
     world.type_text("birds");

@@ -106,6 +106,8 @@ fn two_dashboards_write_one_history_and_show_each_thing_once() {
     world.wait("1 needs you");
     other.wait_for_text("main:", "1 needs you");
     world.press("m");
+    world.wait("until it changes");
+    world.press("m");
     world.wait("birds is muted");
     let both = [&world.operator, &other];
     for dashboard in both {

@@ -134,12 +134,12 @@ fn dialogs_are_answered_and_questions_decided_with_their_buttons() {
     world.wait("▶ build");
     world.click(" build ");
     world.wait_for_cursor("build");
-    world.run_command("kill the selected");
+    world.run_command("kill the task");
     world.wait("kill build?");
     world.click("n no");
     world.wait_without("kill build?");
     world.wait("▶ build");
-    world.run_command("kill the selected");
+    world.run_command("kill the task");
     world.click("y kill");
     world.wait("build was killed");
     // With the mouse left to the terminal no report means anything.

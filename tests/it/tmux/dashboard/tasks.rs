@@ -32,7 +32,7 @@ fn a_task_is_not_said_to_run_where_its_server_does_not_answer() {
     assert!(!row().contains("running"), "{}", world.screen());
     // Nothing can be done to it, and it stays for as long as its server is not back.
     world.press("End");
-    world.run_command("kill the selected");
+    world.run_command("kill the task");
     world.wait("build is gone with its tmux server");
     world.watched.new_session("other", &["cat"]);
     // What happened to it stays in the log.
@@ -78,11 +78,11 @@ fn a_task_is_ended_run_again_and_removed_by_keys() {
     end();
     world.type_text("/build");
     world.press("Enter");
-    world.run_command("kill the selected");
+    world.run_command("kill the task");
     world.wait("kill build?");
     world.press("Escape");
     world.wait_without("kill build?");
-    world.run_command("kill the selected");
+    world.run_command("kill the task");
     world.wait("kill build?");
     world.confirm();
     world.wait("build was killed");
