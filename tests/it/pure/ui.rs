@@ -1912,9 +1912,13 @@ fn a_terminal_is_named_and_several_are_labelled() {
     frame(&mut ui, &fleet, 120, 40);
     run(&mut ui, &fleet, Action::Label);
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
-    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Char(','), KeyCode::Enter]), []);
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    run(&mut ui, &fleet, Action::Rename);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
     // What another process said while the line was open stays.
-    press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char(','), KeyCode::Char('x')]);
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    run(&mut ui, &fleet, Action::Rename);
+    press(&mut ui, &fleet, &[KeyCode::Char('x')]);
     fleet.terminals.iter_mut().for_each(|it| it.note = Note::default().with(NotePart::Label, "meanwhile"));
     let asked = press(&mut ui, &fleet, &[KeyCode::Enter]);
     let wanted = Note::default().with(NotePart::Label, "meanwhile").with(NotePart::Name, "x");
