@@ -136,8 +136,11 @@ fn draw_moving(cast: &str) -> Result<String, Box<dyn Error>> {
     Ok(svg)
 }
 
-/// The screens of a cast, from the first with a table on it, and for how many seconds each is shown.
-fn play(cast: &str) -> Result<(u16, u16, Vec<(Screen, f64)>), Box<dyn Error>> {
+/// A screen, and for how many seconds it is shown.
+type Shown = (Screen, f64);
+
+/// The columns and rows of a cast, and its screens from the first with a table on it.
+fn play(cast: &str) -> Result<(u16, u16, Vec<Shown>), Box<dyn Error>> {
     let mut lines = cast.lines();
     let head: serde_json::Value = serde_json::from_str(lines.next().ok_or("the cast is empty")?)?;
     let size = |name: &str| {
@@ -146,7 +149,7 @@ fn play(cast: &str) -> Result<(u16, u16, Vec<(Screen, f64)>), Box<dyn Error>> {
     };
     let (columns, rows) = (size("width")?, size("height")?);
     let mut terminal = vt100::Parser::new(rows, columns, 0);
-    let mut screens: Vec<(Screen, f64)> = Vec::new();
+    let mut screens: Vec<Shown> = Vec::new();
     let mut changed_at = 0.0;
     for line in lines {
         let (at, _, text): (f64, String, String) = serde_json::from_str(line)?;

@@ -46,19 +46,20 @@ enum Progress {
 /// A process that has asked for an operation and waits for the outcome.
 #[derive(Debug)]
 pub struct Caller {
-    order: Order,
+    order: Box<Order>,
     lines: Lines,
     writer: OwnedWriteHalf,
 }
 
 impl Caller {
-    pub(super) fn new(order: Order, lines: Lines, writer: OwnedWriteHalf) -> Self {
+    pub(super) fn new(order: Box<Order>, lines: Lines, writer: OwnedWriteHalf) -> Self {
         Self { order, lines, writer }
     }
 
     /// Performs the operation, and says what becomes of it. Once this process `ends`, nothing is tried again.
     pub async fn serve(self, sender: Sender, mut ends: watch::Receiver<bool>) {
-        let Self { order: Order { operation, reaction }, mut lines, mut writer } = self;
+        let Self { order, mut lines, mut writer } = self;
+        let Order { operation, reaction } = *order;
         let (questions, mut asking) = mpsc::channel(1);
         let sender = sender.within(StepLimits { reaction, ..StepLimits::default() });
         let performing = sender.perform(operation, CallersGate { questions });
@@ -167,8 +168,8 @@ impl Actor {
         let place = LeasePath::of(server, self.history.as_deref(), false)?;
         let stream = tokio::time::timeout(SILENCE, place.connect()).await.ok()?.ok()?;
         let (reader, mut writer) = stream.into_split();
-        let asked = Asked::Act(Order { operation: operation.clone(), reaction: self.sender.reaction() });
-        let hello = Hello { asked: Some(Box::new(asked)), ..Hello::new(server.clone(), 0, Rank::Reader) };
+        let order = Order { operation: operation.clone(), reaction: self.sender.reaction() };
+        let hello = Hello { asked: Some(Asked::Act(order.into())), ..Hello::new(server.clone(), 0, Rank::Reader) };
         say(&mut writer, &hello).await.ok()?;
         let (mut lines, mut has_begun) = (Lines::new(reader), false);
         loop {

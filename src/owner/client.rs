@@ -108,7 +108,7 @@ impl WatchTask {
 /// can follow.
 pub async fn ask(settings: &Settings, server: &ServerId, fresh: bool) -> Option<Box<Told>> {
     let place = LeasePath::of(server, settings.poll.history.as_deref(), false)?;
-    let hello = Hello { asked: Some(Box::new(Asked::Known { fresh })), ..settings.hello(server) };
+    let hello = Hello { asked: Some(Asked::Known { fresh }), ..settings.hello(server) };
     let asked = async { greet(place.connect().await?, &hello).await };
     match tokio::time::timeout(FIRST, asked).await {
         Ok(Ok((_, _, OwnerMessage::Known { told, .. }))) => Some(told),

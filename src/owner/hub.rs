@@ -85,7 +85,7 @@ impl WatchTask {
                 }
                 Some((mut theirs, lines, writer)) = newcomers.recv() => {
                     let refused = refusal(&hello, &theirs);
-                    match theirs.asked.take().map(|asked| *asked) {
+                    match theirs.asked.take() {
                         Some(Asked::Act(order)) => {
                             match refused {
                                 Some(why) => drop(tokio::spawn(act::refuse(writer, why))),

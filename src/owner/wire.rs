@@ -32,7 +32,7 @@ pub(super) struct Hello {
     pub rank: Rank,
     /// What the owner is to do once, for a process that is no client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Box<Asked>>,
+    pub asked: Option<Asked>,
 }
 
 impl Hello {
@@ -42,7 +42,7 @@ impl Hello {
 
     /// Whether its process asks for an operation, which says all that is to be done, by whichever rules.
     pub(super) fn acts(&self) -> bool {
-        self.asked.as_deref().is_some_and(|asked| matches!(asked, Asked::Act(_)))
+        matches!(self.asked, Some(Asked::Act(_)))
     }
 
     /// Whether its process should own the server instead of another one: a later release of fleetwatch, or the same release
@@ -64,7 +64,7 @@ pub(super) enum Asked {
     Known {
         fresh: bool,
     },
-    Act(Order),
+    Act(Box<Order>),
 }
 
 /// An operation that another process asks for.
