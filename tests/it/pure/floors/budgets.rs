@@ -9,7 +9,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("cli", 6_620),
     ("history", 3_390),
     ("present", 3_230),
-    ("tracker", 2_880),
+    ("tracker", 2_890),
     ("profile", 2_880),
     ("tmux", 2_910),
     ("fleet", 2_540),
