@@ -408,15 +408,21 @@ impl Engine {
                 ClientMessage::TaskKilled { window, reason } => self.task_killed(server, window, reason, now),
                 ClientMessage::Seen { .. } | ClientMessage::Wake => {}
             },
-            OwnerEvent::Share { server, reply } => {
+            OwnerEvent::Share { server, yields, reply } => {
                 if let Some(acting) = &self.acting {
                     owner::reply(Box::new(self.fleet.share(&server)), acting.history.clone(), reply);
+                }
+                if yields {
+                    self.fleet.wait_for_news(&server);
                 }
             }
             OwnerEvent::Role { server, role, lead, taken_over } => {
                 self.roles.lock().unwrap_or_else(PoisonError::into_inner).insert(server.clone(), role);
                 // Those who want to know of it ask the process that owns it now.
                 self.fleet.share_no_more(&server);
+                if role == Role::Client {
+                    self.fleet.wait_for_news(&server);
+                }
                 if let Some(acting) = &mut self.acting {
                     acting.dispatcher.lead(server, lead);
                     taken_over.into_iter().for_each(|done| owner::reply((), acting.history.clone(), done));

@@ -78,8 +78,9 @@ pub enum OwnerEvent {
     Act(Box<Caller>),
     /// A client asks for something else.
     Asked { server: ServerId, asked: ClientMessage },
-    /// A client wants to know what is known of the server after all earlier inputs, and what changes later.
-    Share { server: ServerId, reply: oneshot::Sender<Box<Told>> },
+    /// A client wants to know what is known of the server after all earlier inputs, and what changes later; or it takes over
+    /// from this process, which yields.
+    Share { server: ServerId, yields: bool, reply: oneshot::Sender<Box<Told>> },
 }
 
 /// The right to act for a server: to notify, run commands, send queued messages, and record what happens in the history.

@@ -32,6 +32,17 @@ impl Fleet {
         self.untold.remove(server);
     }
 
+    /// Another process polls a server from now on. Until it tells of it, nothing comes due here that would come due there as well.
+    pub fn wait_for_news(&mut self, server: &ServerId) {
+        let here: Vec<TerminalKey> = self.of_server(server).map(|(key, _)| key.clone()).collect();
+        for key in here {
+            if let Some(mut entry) = self.entries.remove(&key) {
+                self.wait_no_more(&mut entry);
+                self.entries.insert(key, entry);
+            }
+        }
+    }
+
     /// What has changed of the servers that are shared.
     pub fn take_told(&mut self) -> Vec<(ServerId, Told)> {
         let changed = self.untold.iter_mut().filter(|(_, untold)| untold.has_changed);
@@ -151,14 +162,19 @@ impl Fleet {
         }
     }
 
-    /// Prepares this process, which polls the server of a terminal now, to go on from what it was told of it, unless the
-    /// history knows better. Returns what was shown until now.
+    /// Prepares this process, which polls the server of a terminal now, to go on from what it was told of it, or from what the
+    /// history knows if that is newer. Returns what was shown until now.
     pub(super) fn take_over(&mut self, key: &TerminalKey) -> Option<Box<Entry>> {
         if !self.entry(key)?.is_told() {
             return None;
         }
         let told = self.entries.remove(key)?;
-        let known = self.known.remove(key).map_or_else(|| told.as_known(), |(known, _)| known);
+        let known = told.known_with(self.known.remove(key).map(|(known, _)| known));
+        let armed_at = told.terminal().state.lifecycle_authority.anchor_armed_at;
+        if self.sent.get(key).is_some_and(|(at, _)| armed_at >= Some(*at)) {
+            // The process before has taken it in.
+            self.sent.remove(key);
+        }
         let entry = told.taken_over(known, self.now);
         self.entries.insert(key.clone(), entry.into());
         Some(told)

@@ -394,6 +394,59 @@ fn what_was_told_before_another_fleet_is_followed_is_not_told_again() {
     }
 }
 
+/// A prompt was sent, and its turn began and ended while the server changed hands.
+#[test]
+fn a_turn_between_two_owners_is_kept() {
+    let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);
+    let rule = "─".repeat(80);
+    let shows = |rows: &str| {
+        let rows = format!("{rows}\n\n{rule}\n❯\u{a0}\n{rule}\n  ? for shortcuts\n");
+        let row = rows.lines().position(|line| line == "❯\u{a0}").and_then(|row| u16::try_from(row).ok()).unwrap();
+        PaneReport {
+            program: Program::Agent { tool: "claude".to_owned(), version: Some("2.1.330".to_owned()), through: None },
+            capture: Capture::Fresh(Arc::new(Screen::from_capture(rows.as_bytes(), 80, 24))),
+            facts: PaneFacts {
+                cursor: crate::screen::Cursor { column: 2, row, visible: true },
+                ..PaneFacts::default()
+            },
+            ..pane(0, 10)
+        }
+    };
+    let prompt = |text: &str| format!("\u{1b}[48;5;237m❯ {text}\u{1b}[0m");
+    let before = format!("{}\n\n● Done.", prompt("look around"));
+    let after = format!("{before}\n\n{}\n\n● Tidied up.", prompt("tidy up"));
+    let new = || Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+    let (mut theirs, mut ours) = (new(), new());
+    (0..5).for_each(|second| drop(names(&mut theirs, second, vec![shows(&before)])));
+    let (server, key) = (ServerId::default(), pane(0, 10).key);
+    let submitted = Input::Submitted { key: key.clone(), at: at(5), text: "tidy up".to_owned() };
+    theirs.handle(submitted.clone(), at(5));
+    let whole = Box::new(theirs.share(&server));
+    ours.handle(Input::Told { server, told: whole }, at(5));
+    // The history says that it was sent, too.
+    ours.handle(submitted, at(5));
+    (6..12).for_each(|second| drop(names(&mut ours, second, vec![shows(&after)])));
+    let last = ours.state(&key, at(12)).unwrap().last_turn;
+    assert_eq!((last.result, last.source), (TurnResult::Success, crate::state::TurnSource::ExplicitInput));
+}
+
+/// Of two processes that both let what stands still settle, each would tell the end.
+#[test]
+fn nothing_comes_due_in_a_process_that_has_yielded() {
+    let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+    let works = (0..4).map(|it| claude(it, "✻ Accomplishing… (3s · ↓ 90 tokens)"));
+    let done = || claude(4, "● It is done.\n\n✻ Baked for 3s");
+    told(&mut fleet, works.chain([done()]));
+    let due = fleet.poll_timeout().expect("it settles");
+    fleet.wait_for_news(&ServerId::default());
+    assert_eq!(fleet.poll_timeout(), None);
+    fleet.handle(Input::TimePassed, due);
+    assert!(fleet.poll_effect().is_none());
+    // Nobody else polls after all.
+    told(&mut fleet, [done()]);
+    assert!(fleet.poll_timeout().is_some_and(|next| next >= due));
+}
+
 /// The owner has ended: the first poll of this process goes on from what it was told, where the history knows nothing.
 #[test]
 fn a_process_that_takes_over_goes_on_from_what_it_was_told() {

@@ -118,7 +118,7 @@ impl WatchTask {
                     }
                     // One that hears nothing in time connects again.
                     self.has_clients.store(true, Ordering::Relaxed);
-                    let Some(told) = self.known().await else { continue };
+                    let Some(told) = self.known(yields).await else { continue };
                     let since = told.version();
                     let first = line(&OwnerMessage::Known { told, rank: self.settings.rank });
                     if yields {
@@ -161,17 +161,17 @@ impl WatchTask {
         }
     }
 
-    /// What this process knows of the server. Nothing of it is lost if the process then ends.
-    async fn known(&mut self) -> Option<Box<Told>> {
+    /// What this process knows of the server. Nothing of it is lost if the process then ends or `yields`.
+    async fn known(&mut self, yields: bool) -> Option<Box<Told>> {
         let (reply, told) = oneshot::channel();
-        self.events.send(OwnerEvent::Share { server: self.server.clone(), reply }).await.ok()?;
+        self.events.send(OwnerEvent::Share { server: self.server.clone(), yields, reply }).await.ok()?;
         tokio::time::timeout(GREETING, told).await.ok()?.ok()
     }
 
     /// Tells those who wait for it what is known.
     async fn answer(&mut self, waiting: Vec<OwnedWriteHalf>) {
         // They poll for themselves where they hear nothing.
-        let Some(told) = self.known().await else { return };
+        let Some(told) = self.known(false).await else { return };
         let Ok(line) = line(&OwnerMessage::Known { told, rank: self.settings.rank }) else { return };
         for writer in waiting {
             tokio::spawn(say(writer, Ok(Arc::clone(&line))));

@@ -110,8 +110,8 @@ impl Entry {
     }
 
     /// One that this process polls from now on and has not read yet, shown and named as before.
-    pub(in crate::fleet) fn taken_over(&self, known: Box<TerminalHistory>, now: Timestamp) -> Self {
-        let mut entry = Self::new(self.terminal.key.clone(), self.settings.clone(), Some(known), false, now);
+    pub(in crate::fleet) fn taken_over(&self, known: Option<Box<TerminalHistory>>, now: Timestamp) -> Self {
+        let mut entry = Self::new(self.terminal.key.clone(), self.settings.clone(), known, false, now);
         let Terminal { place, declared, process, state, screen, .. } = &self.terminal;
         (entry.terminal.place, entry.terminal.declared) = (place.clone(), declared.clone());
         (entry.terminal.process, entry.terminal.screen) = (*process, screen.clone());
@@ -120,12 +120,17 @@ impl Entry {
         entry
     }
 
-    /// What is known of it, for this process to go on from where the history knows nothing.
-    pub(in crate::fleet) fn as_known(&self) -> Box<TerminalHistory> {
+    /// What this process goes on from: what it was told, with what only the history says, or the history where that is newer.
+    pub(in crate::fleet) fn known_with(&self, history: Option<Box<TerminalHistory>>) -> Option<Box<TerminalHistory>> {
         let Terminal { state, screen, .. } = &self.terminal;
-        let (state, at) = (state.clone(), state.observed_at);
-        let (screen, seen) = (screen.clone(), !state.unseen);
-        Box::new(TerminalHistory { state, screen, watched_until: at, unbroken_until: at, prompted: false, seen })
+        let is_newer = |known: &TerminalHistory| known.state.observed_at > state.observed_at;
+        if self.is_unread || history.as_deref().is_some_and(is_newer) {
+            return history;
+        }
+        let (prompted, seen) = history.map_or((false, false), |known| (known.prompted, known.seen));
+        let (seen, at) = (seen || !state.unseen, state.observed_at);
+        let (state, screen, unbroken_until) = (state.clone(), screen.clone(), at);
+        Some(Box::new(TerminalHistory { state, screen, watched_until: at, unbroken_until, prompted, seen }))
     }
 
     /// Its state in short.

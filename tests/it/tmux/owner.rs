@@ -566,6 +566,11 @@ fn a_process_with_other_rules_polls_for_itself() {
     let alone = cage.watch_with("alone", &["--config", config.to_str().unwrap()]);
     alone.wait_for_phase("mine", "ready");
     assert!(cage.polls("alone") > 0);
+    // What it asks for says all that is to be done, so the owner does it, and one acts in a terminal at a time.
+    let sent =
+        cage.fleetwatch("send", &["--config", config.to_str().unwrap(), "send", "mine", "polly"]).output().unwrap();
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    assert_eq!(last_actor(&cage), owner.child.id());
     // It takes its turn when the other one ends.
     drop(owner);
     let next = cage.watch_with("next", &["--config", config.to_str().unwrap()]);
