@@ -171,7 +171,7 @@ fn looking(hands: &mut Hands) {
     let world = with_parrots(&[]);
     hands.play(&world, "go there, and come back", "", &["1 ready", "[birds]", "[birds]"]);
     world.wait("? help");
-    hands.play(&world, "never count an agent as needing you", "", &["? help"]);
+    hands.play(&world, "never count an agent as needing you", "", &["? help", "mute birds"]);
     world.wait("muted: it will not count as needing you");
     world.leave();
 
