@@ -206,6 +206,7 @@ fn a_name_is_asked_anew_by_each_act() {
         server.post(&format!("/v1/terminals/{target}/input"), key, &json!({ "text": text }).to_string())
     };
     assert_eq!(send("a", "main", "hello").status, 200);
+    cage.tmux.wait_for_text("main:", "● heard hello\n❯");
     // A session that has just taken a name can be addressed, and one that has just lost it cannot.
     cage.tmux.run(&["rename-session", "-t", &pane, "fresh"]);
     let taken = send("b", "fresh", "again");
