@@ -91,21 +91,7 @@ impl Server {
     /// so that of several that start the same at once one does.
     pub async fn begin_task(&self, place: &TaskPlace, task: &NewTask<'_>) -> Result<Start, Error> {
         let nonce = Nonce::new();
-        let (mut create, target) = match place {
-            TaskPlace::NewSession(session) => {
-                // As wide as output mostly is; nobody is attached yet who would give it a size.
-                let words = ["new-session", "-d", "-s", session, "-x", "120", "-y", "40"];
-                (command(&words), format!("={session}:"))
-            }
-            // The window is the last one until the sequence has ended.
-            TaskPlace::Session(id) => {
-                let target = format!("{id}:{{end}}");
-                (command(&["new-window", "-a", "-d", "-t", &target]), target)
-            }
-        };
-        for word in ["-P", "-F", &begun_format(&nonce, self.id.host.is_some()), "-n", task.name] {
-            create.push_param(word.to_owned());
-        }
+        let (mut create, target) = self.create_window(place, task.name, &nonce);
         push_program(&mut create, task)?;
         let mut commands = vec![create];
         commands.extend(kept(&target, task.now));
@@ -127,6 +113,26 @@ impl Server {
             tracing::debug!(server = %self.id, %error, "global hooks were not copied");
         }
         Ok(start)
+    }
+
+    /// The command that makes a window and says where it is, without its program; and the window as a target, until the sequence of
+    /// commands has ended.
+    fn create_window(&self, place: &TaskPlace, name: &str, nonce: &Nonce) -> (TmuxCommand<'static>, String) {
+        let (mut create, target) = match place {
+            TaskPlace::NewSession(session) => {
+                // As wide as output mostly is; nobody is attached yet who would give it a size.
+                let words = ["new-session", "-d", "-s", session, "-x", "120", "-y", "40"];
+                (command(&words), format!("={session}:"))
+            }
+            TaskPlace::Session(id) => {
+                let target = format!("{id}:{{end}}");
+                (command(&["new-window", "-a", "-d", "-t", &target]), target)
+            }
+        };
+        for word in ["-P", "-F", &begun_format(nonce, self.id.host.is_some()), "-n", name] {
+            create.push_param(word.to_owned());
+        }
+        (create, target)
     }
 
     /// Starts a program in place of an ended one; without words, the same one. tmux blanks the screen; earlier output above it is

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use tmux_interface::{DisplayMessage, KillPane};
 
-use super::{Argv, Start, TaskPlace, begun_format, literal};
+use super::{Argv, Start, TaskPlace, literal};
 use crate::ids::{TerminalKey, WindowId};
 use crate::tmux::listing::names;
-use crate::tmux::script::{Script, command, set, unset};
+use crate::tmux::script::{Script, set, unset};
 use crate::tmux::send::{guarded_by_pid, sequence};
 use crate::tmux::words::Nonce;
 use crate::tmux::{Error, Server};
@@ -30,19 +30,7 @@ impl Server {
     /// Opens a window with a program. It stays when that ends, until [`Server::let_close`].
     pub async fn open_window(&self, place: &TaskPlace, window: &NewWindow<'_>) -> Result<Start, Error> {
         let nonce = Nonce::new();
-        let (mut create, target) = match place {
-            TaskPlace::NewSession(session) => {
-                let words = ["new-session", "-d", "-s", session, "-x", "120", "-y", "40"];
-                (command(&words), format!("={session}:"))
-            }
-            TaskPlace::Session(id) => {
-                let target = format!("{id}:{{end}}");
-                (command(&["new-window", "-a", "-d", "-t", &target]), target)
-            }
-        };
-        for word in ["-P", "-F", &begun_format(&nonce, self.id.host.is_some()), "-n", window.name] {
-            create.push_param(word.to_owned());
-        }
+        let (mut create, target) = self.create_window(place, window.name, &nonce);
         if let Some(path) = window.path {
             create.push_param("-e").push_param(format!("PATH={path}"));
         }
