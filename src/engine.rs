@@ -413,7 +413,7 @@ impl Engine {
                     owner::reply(Box::new(self.fleet.share(&server)), acting.history.clone(), reply);
                 }
                 if yields {
-                    self.fleet.wait_for_news(&server);
+                    self.fleet.yield_server(&server);
                 }
             }
             OwnerEvent::Role { server, role, lead, taken_over } => {
@@ -421,7 +421,7 @@ impl Engine {
                 // Those who want to know of it ask the process that owns it now.
                 self.fleet.share_no_more(&server);
                 if role == Role::Client {
-                    self.fleet.wait_for_news(&server);
+                    self.fleet.yield_server(&server);
                 }
                 if let Some(acting) = &mut self.acting {
                     acting.dispatcher.lead(server, lead);

@@ -128,6 +128,8 @@ pub struct Fleet {
     recent: VecDeque<TerminalTransition>,
     /// What is not told yet of the servers that other processes want to know of.
     untold: BTreeMap<ServerId, Untold>,
+    /// The servers that another process polls now, where this one did.
+    yielded: BTreeSet<ServerId>,
     /// Since when this process polls servers of which another one told it.
     taken_over: BTreeMap<ServerId, Timestamp>,
     tasks: Tasks,
@@ -157,6 +159,7 @@ impl Fleet {
             notes: Vec::new(),
             recent: VecDeque::new(),
             untold: BTreeMap::new(),
+            yielded: BTreeSet::new(),
             taken_over: BTreeMap::new(),
             tasks: Tasks::default(),
             due: BTreeSet::new(),
@@ -213,7 +216,7 @@ impl Fleet {
 
     /// When the fleet wants to be called with [`Input::TimePassed`] at the latest.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        self.due.first().map(|(at, _)| *at)
+        self.due.iter().find(|(_, key)| !self.yielded.contains(&key.server)).map(|(at, _)| *at)
     }
 
     /// The terminal with an identity; its times are as of the last input that concerned it.
@@ -302,6 +305,7 @@ impl Fleet {
         self.pack_screens(&report);
         let ServerReport { server, at, load, replaced, outcome } = report;
         self.untold(&server);
+        self.yielded.remove(&server);
         let is_told = self.of_server(&server).any(|(_, entry)| entry.is_told());
         let view = self.servers.entry(server.clone()).or_insert_with(|| ServerView::waiting(server.clone()));
         view.load = load;
@@ -511,8 +515,8 @@ impl Fleet {
 
     /// Does what is due; terminals whose panes are long gone leave the fleet.
     fn pass_time(&mut self) {
-        let due: Vec<TerminalKey> =
-            self.due.iter().take_while(|(at, _)| *at <= self.now).map(|(_, key)| key.clone()).collect();
+        let due = self.due.iter().take_while(|(at, _)| *at <= self.now).map(|(_, key)| key);
+        let due: Vec<TerminalKey> = due.filter(|key| !self.yielded.contains(&key.server)).cloned().collect();
         let (now, keep) = (self.now, self.settings.keep_gone);
         let leaves = |key: &TerminalKey| self.entry(key).and_then(|entry| entry.leaves_at(keep));
         let is_gone = |key: &TerminalKey| leaves(key).is_some_and(|at| at <= now);

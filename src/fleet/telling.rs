@@ -32,15 +32,10 @@ impl Fleet {
         self.untold.remove(server);
     }
 
-    /// Another process polls a server from now on. Until it tells of it, nothing comes due here that would come due there as well.
-    pub fn wait_for_news(&mut self, server: &ServerId) {
-        let here: Vec<TerminalKey> = self.of_server(server).map(|(key, _)| key.clone()).collect();
-        for key in here {
-            if let Some(mut entry) = self.entries.remove(&key) {
-                self.wait_no_more(&mut entry);
-                self.entries.insert(key, entry);
-            }
-        }
+    /// Another process polls a server from now on: what would come due there as well does not come due here, unless this one
+    /// polls it again.
+    pub fn yield_server(&mut self, server: &ServerId) {
+        self.yielded.insert(server.clone());
     }
 
     /// What has changed of the servers that are shared.

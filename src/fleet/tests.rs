@@ -438,13 +438,24 @@ fn nothing_comes_due_in_a_process_that_has_yielded() {
     let done = || claude(4, "● It is done.\n\n✻ Baked for 3s");
     told(&mut fleet, works.chain([done()]));
     let due = fleet.poll_timeout().expect("it settles");
-    fleet.wait_for_news(&ServerId::default());
+    fleet.yield_server(&ServerId::default());
     assert_eq!(fleet.poll_timeout(), None);
     fleet.handle(Input::TimePassed, due);
     assert!(fleet.poll_effect().is_none());
     // Nobody else polls after all.
     told(&mut fleet, [done()]);
     assert!(fleet.poll_timeout().is_some_and(|next| next >= due));
+    // The row of one that is gone leaves all the same.
+    let nothing = |second: i64| {
+        let at = Timestamp::from_millis(1_700_000_000_000 + second * 1000);
+        Input::Server(ServerReport::new(ServerId::default(), at, PollResult::Listed(Vec::new())))
+    };
+    told(&mut fleet, [nothing(10)]);
+    let leaves = fleet.poll_timeout().expect("it leaves");
+    fleet.yield_server(&ServerId::default());
+    assert_eq!(fleet.poll_timeout(), None);
+    told(&mut fleet, [nothing(11)]);
+    assert_eq!(fleet.poll_timeout(), Some(leaves));
 }
 
 /// The owner has ended: the first poll of this process goes on from what it was told, where the history knows nothing.
