@@ -41,8 +41,9 @@ impl TaskTracker {
     /// Begins with what is known of the tasks; the first poll shows what has happened to them since.
     pub fn known(known: Vec<TaskHistory>) -> Self {
         let mut watch = Self::default();
-        for TaskHistory { key, fields, killed } in known {
-            let Some(task) = Task::known(key, fields) else { continue };
+        for known in known {
+            let killed = known.killed.clone();
+            let Some(task) = Task::known(known) else { continue };
             watch.killed.extend(killed.map(|reason| (task.window, reason)));
             watch.tasks.insert(task.window, task);
         }
@@ -83,6 +84,9 @@ impl TaskTracker {
                     }
                 }
             }
+        }
+        for event in &events {
+            self.tasks.get_mut(&event.window).into_iter().for_each(|task| task.was_told(event.at));
         }
         self.sessions = baselines;
         self.has_polled = true;
@@ -222,7 +226,7 @@ mod tests {
         let known = |task: &Task| {
             let fields = serde_json::to_value(task.fields()).unwrap();
             let killed = (task.window == WindowId(6)).then(|| "killed from the dashboard".to_owned());
-            TaskHistory { key: task.key.clone(), fields: serde_json::from_value(fields).unwrap(), killed }
+            TaskHistory { fields: serde_json::from_value(fields).unwrap(), killed, ..task.as_known() }
         };
         let mut after = TaskTracker::known(before.tasks().map(known).collect());
         let now = vec![
@@ -245,6 +249,30 @@ mod tests {
         assert_eq!((first.started_at, first.since), (Timestamp::from_millis(1), Timestamp::from_millis(1)));
         assert_eq!(after.task(WindowId(3)).map(Task::prompt), Some(Some(asks.trim())));
         assert_eq!([poll(&mut after, now.clone(), 102), poll(&mut after, now, 104)], [vec![""; 0], vec![""; 0]]);
+    }
+
+    #[test]
+    fn an_end_that_tmux_dates_to_the_second_is_not_before_what_was_told() {
+        let at = Timestamp::from_millis;
+        let take = |watch: &mut TaskTracker, window, now| {
+            let session = SessionSnapshot { id: SessionId(1), name: "builds".to_owned(), windows: vec![window] };
+            watch.take(TaskPoll { sessions: vec![session], ..TaskPoll::default() }, at(now))
+        };
+        let mut before = TaskTracker { has_polled: true, ..TaskTracker::default() };
+        let began = Registration::Started(at(28_912));
+        let runs = TaskSnapshot { registration: began, ..window(1, "one", None, 0) };
+        let started = take(&mut before, runs, 29_031);
+        assert_eq!(started[0].at, at(29_031));
+        let known = |watch: &TaskTracker| TaskTracker::known(watch.tasks().map(Task::as_known).collect());
+        let ended = || TaskSnapshot {
+            ended_at: Some(at(29_000)),
+            registration: began,
+            ..window(1, "one", Some(0), 0)
+        };
+        let mut after = known(&before);
+        let ends = take(&mut after, ended(), 30_000);
+        assert_eq!((ends[0].text().as_str(), ends[0].at), ("task t1 (@1) exited with code 0", at(29_031)));
+        assert_eq!(take(&mut known(&after), ended(), 31_000), []);
     }
 
     #[test]

@@ -240,5 +240,5 @@ fn task(
     at: Timestamp,
 ) -> Result<task::TaskHistory, HistoryError> {
     let killed = reader.task_kills(vec![key.clone()], at)?.pop().map(|(_, reason)| reason);
-    Ok(task::TaskHistory { key, fields: fields.clone(), killed })
+    Ok(task::TaskHistory { key, fields: fields.clone(), at, killed })
 }

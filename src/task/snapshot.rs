@@ -231,6 +231,8 @@ pub struct TaskHistory {
     pub key: TerminalKey,
     /// Its public fields after its last record.
     pub fields: TaskFields,
+    /// When that record was made.
+    pub at: Timestamp,
     /// Why it is gone, if the operator has killed it since.
     pub killed: Option<String>,
 }

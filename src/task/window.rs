@@ -57,6 +57,9 @@ pub struct Task {
     counter: Option<u64>,
     /// The last poll showed the flag, and the counter does not include that bell yet.
     flag_awaits_counter: bool,
+    /// When the last event happened that was told of it.
+    #[serde(default)]
+    told_until: Option<Timestamp>,
     /// The last poll showed the flag, there was no counter, and the flag was counted.
     counted_by_flag: bool,
     standing: PromptDetector,
@@ -79,7 +82,7 @@ impl Task {
     }
 
     /// A task as it was known before the first poll.
-    pub(super) fn known(key: TerminalKey, fields: TaskFields) -> Option<Self> {
+    pub(super) fn known(TaskHistory { key, fields, at, .. }: TaskHistory) -> Option<Self> {
         let (window, index, name) = fields.window().map(|(id, index, name)| (id, index, name.to_owned()))?;
         let pane = PaneState {
             command: fields.command.unwrap_or_default(),
@@ -116,6 +119,7 @@ impl Task {
             as_found: false,
             counter: Some(fields.bells),
             flag_awaits_counter: false,
+            told_until: Some(at),
             counted_by_flag: false,
             standing: PromptDetector::known(fields.prompt),
         })
@@ -156,6 +160,7 @@ impl Task {
             // The counter may lag the flag by a moment, and must not count the same bell again.
             counter: window.bells.map(|bells| if is_baseline { bells } else { bells.max(u64::from(window.bell)) }),
             flag_awaits_counter: false,
+            told_until: None,
             counted_by_flag: window.bells.is_none() && window.bell && !is_baseline,
             standing: PromptDetector::default(),
         };
@@ -376,8 +381,11 @@ impl Task {
         if status != self.status {
             let ended = ended_at.filter(|_| unseen || self.as_found);
             (self.since, self.since_exact) = match ended {
-                // tmux counts whole seconds, in one of which it may have begun as well.
-                Some(at) => (self.registration.at().map_or(at, |began| at.max(began)).min(now), true),
+                // tmux counts whole seconds, in one of which it may have begun as well, and have been seen running.
+                Some(at) => {
+                    let lived_until = self.registration.at().max(self.told_until);
+                    (lived_until.map_or(at, |alive| at.max(alive)).min(now), true)
+                }
                 None if unseen => (now, false),
                 // What the first poll found is understood only now.
                 None if self.as_found => (self.since, false),
@@ -433,6 +441,11 @@ impl Task {
         }
     }
 
+    /// An event of it is told.
+    pub(super) fn was_told(&mut self, at: Timestamp) {
+        self.told_until = self.told_until.max(Some(at));
+    }
+
     /// Something that happened to it.
     pub(crate) fn event(&self, at: Timestamp, happening: Happening) -> TaskEvent {
         TaskEvent {
@@ -450,7 +463,12 @@ impl Task {
 
     /// What is known of it, for a process that watches it from now on.
     pub fn as_known(&self) -> TaskHistory {
-        TaskHistory { key: self.key.clone(), fields: self.fields(), killed: None }
+        TaskHistory {
+            key: self.key.clone(),
+            fields: self.fields(),
+            at: self.told_until.unwrap_or(self.since),
+            killed: None,
+        }
     }
 
     /// Where its window stands.

@@ -99,6 +99,21 @@ impl Cage {
         self.tmux.run(&["send-keys", "-t", &format!("{session}:"), text, "Enter"]);
     }
 
+    /// Stops a process while it does not write the history: one that is stopped with the lock of the file keeps it from everybody.
+    fn stop_between_writes(&self, watch: &Watch) {
+        let path = self.home.path().join("state/fleetwatch/history.db");
+        wait_until("a moment without a write", || {
+            watch.signal("-STOP");
+            let history = rusqlite::Connection::open(&path).unwrap();
+            history.busy_timeout(Duration::ZERO).unwrap();
+            let is_free = history.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_ok();
+            if !is_free {
+                watch.signal("-CONT");
+            }
+            is_free
+        });
+    }
+
     /// What the history has of a terminal: each transition by its time and what changed.
     fn transitions(&self, terminal: &str) -> Vec<(String, String)> {
         let lines = self.lines(&["history", terminal, "--json", "--kind", "transition"]);
@@ -182,7 +197,7 @@ fn what_ends_while_the_only_watcher_is_stopped_was_seen_by_nobody() {
     watch.wait_for_phase("main", "ready");
     cage.prompt("main", "hold");
     watch.wait_for_phase("main", "active");
-    watch.signal("-STOP");
+    cage.stop_between_writes(&watch);
     fs::write(cage.home.path().join("go"), "").unwrap();
     cage.tmux.wait_for_text("main:", "● held");
     // Longer than watches may be apart that count as one.
@@ -311,7 +326,7 @@ fn an_owner_that_is_stopped_yields_and_gets_what_it_missed() {
     owner.wait_for_phase("main", "ready");
     let client = cage.watch("client");
     client.wait_for_phase("main", "ready");
-    owner.signal("-STOP");
+    cage.stop_between_writes(&owner);
     cage.prompt("main", "ask rm -rf build");
     let asked = |line: &Value| line["state"]["attention"] == "approval";
     let there = client.wait_for("main", asked);
@@ -371,7 +386,7 @@ fn what_a_stopped_owner_does_not_tell_another_process_tells_once() {
     client.wait_for("job", |_| true);
     cage.prompt("main", "hold");
     client.wait_for_phase("main", "active");
-    owner.signal("-STOP");
+    cage.stop_between_writes(&owner);
     fs::write(cage.home.path().join("go"), "").unwrap();
     cage.tmux.run(&["send-keys", "-t", "tasks:job", "C-d"]);
     wait("a notice, a task's end and a message", &|| reported().len() >= 2 && messages() >= 1);
@@ -406,7 +421,7 @@ fn a_client_that_was_stopped_takes_nothing_over() {
     client.wait_for_phase("main", "ready");
     cage.prompt("main", "nap 2");
     client.wait_for_phase("main", "active");
-    client.signal("-STOP");
+    cage.stop_between_writes(&client);
     let success = |line: &Value| line["changed"].to_string().contains(r#""to":"success""#);
     let there = owner.wait_for("main", success);
     // Longer than an owner may be silent.
@@ -428,7 +443,7 @@ fn a_command_waits_for_no_owner_that_is_stopped() {
     let cage = Cage::new();
     let owner = cage.watch("owner");
     owner.wait_for_phase("main", "ready");
-    owner.signal("-STOP");
+    cage.stop_between_writes(&owner);
     let waited = cage.fleetwatch("wait", &["wait", "main", "--for", "ready", "--timeout", "30"]).output().unwrap();
     assert!(waited.status.success(), "{}", String::from_utf8_lossy(&waited.stderr));
     assert!(cage.polls("wait") > 0, "it polled for itself");
@@ -478,7 +493,7 @@ fn where_the_owner_is_stopped_who_asked_acts_and_nothing_is_done_twice() {
     let cage = Cage::new();
     let owner = cage.watch("owner");
     owner.wait_for_phase("main", "ready");
-    owner.signal("-STOP");
+    cage.stop_between_writes(&owner);
     let sent = cage.fleetwatch("send", &["send", "main", "polly"]).output().unwrap();
     assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
     assert_ne!(last_actor(&cage), owner.child.id());
