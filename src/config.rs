@@ -137,13 +137,13 @@ pub struct Ticks {
     pub usual: Duration,
     /// While something changes.
     pub shortest: Duration,
-    /// While nothing changes, or while there is no server.
+    /// While nothing has changed for a while, and no dashboard shows it.
     pub longest: Duration,
 }
 
 impl Default for Ticks {
     fn default() -> Self {
-        let [usual, shortest, longest] = [500, 250, 1000].map(Duration::from_millis);
+        let [usual, shortest, longest] = [500, 250, 2000].map(Duration::from_millis);
         Self { usual, shortest, longest }
     }
 }

@@ -10,6 +10,7 @@
 //! writes it ([`file`], [`notes`], [`usage`], [`store`], [`writer`], [`intents`]); who reads it ([`reader`], [`feeds`], [`recall`]);
 //! and what is made of that ([`questions`], [`totals`]).
 
+mod changes;
 mod drafts;
 mod encoding;
 mod feeds;
@@ -65,7 +66,8 @@ pub use summary::{Need, SUMMARY_LASTS, ServerSummary};
 pub use totals::{Grain, Period, day_totals};
 pub use usage::SessionUsage;
 
-use feeds::{FeedCursor, FeedListener, Feeds, IntentChanges, NewRecords, NoteChanges};
+use changes::Changes;
+use feeds::{FeedCursor, FeedListener, FeedMessage, Feeds, IntentChanges, NewRecords, NoteChanges};
 use store::WriterMessage;
 use writer::{Writer, set};
 
@@ -96,7 +98,8 @@ struct Inner {
     /// The time of the last transition of each terminal.
     last: Mutex<HashMap<TerminalKey, Timestamp>>,
     /// Takes feeds to the thread that reads them; `None` as long as nobody asked for one.
-    feeds: Mutex<Option<mpsc::Sender<Box<dyn FeedListener>>>>,
+    feeds: Mutex<Option<Arc<mpsc::Sender<FeedMessage>>>>,
+    changes: Changes,
 }
 
 impl History {
@@ -133,6 +136,7 @@ impl History {
             inputs: AtomicU64::new(0),
             last: Mutex::default(),
             feeds: Mutex::default(),
+            changes: Changes::default(),
         };
         Self { inner: Some(Arc::new(inner)), health }
     }
@@ -277,9 +281,12 @@ impl History {
         let listener: Box<dyn FeedListener> = Box::new(FeedCursor::new(&inner.path, feed, sender));
         let mut feeds = inner.feeds.lock().unwrap_or_else(PoisonError::into_inner);
         let added = match &*feeds {
-            Some(added) => added.clone(),
+            Some(added) => Arc::clone(added),
             None => {
                 let (added, new) = mpsc::channel();
+                let added = Arc::new(added);
+                let told = Arc::downgrade(&added);
+                self.when_changed(move || told.upgrade().is_some_and(|told| told.send(FeedMessage::Changed).is_ok()));
                 let feeds = Feeds::new(inner.path.clone());
                 if let Err(error) = thread::Builder::new().name("feeds".to_owned()).spawn(move || feeds.run(&new)) {
                     tracing::warn!(%error, name, "what other processes write is not read");
@@ -288,9 +295,16 @@ impl History {
             }
         };
         // A thread that could not be begun hears nothing.
-        let _ = added.send(listener);
+        let _ = added.send(FeedMessage::Listener(listener));
         *feeds = Some(added);
         receiver
+    }
+
+    /// Calls `listener` when any process may have written to the history, until it returns `false`.
+    pub fn when_changed(&self, listener: impl FnMut() -> bool + Send + 'static) {
+        if let Some(inner) = &self.inner {
+            inner.changes.tell(&inner.path, listener);
+        }
     }
 
     /// Answers questions, in the order in which they are asked. It does so without a history as well, and says then that

@@ -110,8 +110,7 @@ pub struct PollerState {
 #[derive(Debug)]
 pub struct Poller {
     task: JoinHandle<()>,
-    /// And whether the next poll is to ask for all facts of all panes.
-    wake: Arc<(Notify, AtomicBool)>,
+    asked: Arc<Asked>,
     polls: mpsc::Receiver<Polled>,
 }
 
@@ -123,14 +122,30 @@ impl Poller {
 
     /// Polls at once, and then more often for a while, because something was sent.
     pub fn wake(&self) {
-        self.wake.0.notify_one();
+        self.asked.wake.notify_one();
+    }
+
+    /// Whether a dashboard shows the server: else a fleet that stands still is polled less often.
+    pub fn is_shown(&self, is_shown: bool) {
+        if !self.asked.is_shown.swap(is_shown, Ordering::Relaxed) && is_shown {
+            self.wake();
+        }
     }
 
     /// The same, and nothing that was known before is relied on: somebody has a name to act on.
     pub fn ask_anew(&self) {
-        self.wake.1.store(true, Ordering::Relaxed);
+        self.asked.anew.store(true, Ordering::Relaxed);
         self.wake();
     }
+}
+
+/// What is asked of a running poller.
+#[derive(Debug, Default)]
+struct Asked {
+    wake: Notify,
+    /// The next poll is to ask for all facts of all panes.
+    anew: AtomicBool,
+    is_shown: AtomicBool,
 }
 
 impl Drop for Poller {
@@ -158,14 +173,15 @@ pub fn spawn(
 ) -> Result<Poller, Error> {
     let mut poller = ServerPoller::new(settings, profiles, server, since)?;
     let (inputs, polls) = mpsc::channel(WAITING_INPUTS);
-    let wake = Arc::new((Notify::new(), AtomicBool::new(false)));
-    let woken = Arc::clone(&wake);
+    let asked = Arc::new(Asked::default());
+    let is_asked = Arc::clone(&asked);
     let task = tokio::spawn(async move {
         loop {
             let began = Instant::now();
-            if woken.1.swap(false, Ordering::Relaxed) {
+            if is_asked.anew.swap(false, Ordering::Relaxed) {
                 poller.rows.doubt();
             }
+            poller.memory.is_shown(is_asked.is_shown.load(Ordering::Relaxed));
             let polled = poller.poll().await;
             let pause = poller.pause();
             let kills = match &polled.tasks {
@@ -179,11 +195,11 @@ pub fn spawn(
             }
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                () = woken.0.notified() => poller.memory.hurry(),
+                () = is_asked.wake.notified() => poller.memory.hurry(),
             }
         }
     });
-    Ok(Poller { task, wake, polls })
+    Ok(Poller { task, asked, polls })
 }
 
 /// The result of one poll of a server.

@@ -1,6 +1,7 @@
 //! Private files and their directories: only this user can read and replace what fleetwatch keeps, and after a crash each
 //! file is whole or absent.
 
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind, Write as _};
@@ -85,6 +86,16 @@ pub fn check_directory(path: &Path) -> io::Result<()> {
         refuse_writable(part, &fs::symlink_metadata(part)?)?;
         refuse_writable(part, &fs::metadata(part)?)
     })
+}
+
+/// A program by its name in the directories of a `PATH`, or by its own path.
+pub fn program(name: &str, path: &OsStr) -> Option<PathBuf> {
+    let is_program =
+        |path: &PathBuf| path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0);
+    match name.contains('/') {
+        true => Some(PathBuf::from(name)).filter(is_program),
+        false => std::env::split_paths(path).map(|directory| directory.join(name)).find(is_program),
+    }
 }
 
 /// Whether a process listens on a socket. It does not wait for one that takes no connections, such as a stopped one.

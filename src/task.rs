@@ -264,11 +264,7 @@ mod tests {
         let started = take(&mut before, runs, 29_031);
         assert_eq!(started[0].at, at(29_031));
         let known = |watch: &TaskTracker| TaskTracker::known(watch.tasks().map(Task::as_known).collect());
-        let ended = || TaskSnapshot {
-            ended_at: Some(at(29_000)),
-            registration: began,
-            ..window(1, "one", Some(0), 0)
-        };
+        let ended = || TaskSnapshot { ended_at: Some(at(29_000)), registration: began, ..window(1, "one", Some(0), 0) };
         let mut after = known(&before);
         let ends = take(&mut after, ended(), 30_000);
         assert_eq!((ends[0].text().as_str(), ends[0].at), ("task t1 (@1) exited with code 0", at(29_031)));

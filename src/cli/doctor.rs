@@ -203,7 +203,7 @@ fn notices(loaded: &Loaded) -> Vec<Finding> {
     let needed = needed.iter().filter(|(means, _)| loaded.config.notify.iter().any(|rule| rule.by.contains(means)));
     let missing = needed.filter_map(|(means, (program, remedy))| {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let is_there = std::env::split_paths(&path).any(|directory| directory.join(program).is_file());
+        let is_there = private::program(program, &path).is_some();
         let what = || format!("nothing is announced by {means}: there is no program {program}");
         (!is_there).then(|| Finding::notice("notices", what(), Some(remedy)))
     });

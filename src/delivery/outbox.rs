@@ -43,6 +43,8 @@ pub(super) enum OutboxOrder {
         id: IntentId,
         outcome: Outcome,
     },
+    /// Another process may have queued or settled something.
+    Changed,
     /// The program ends once nothing is being sent.
     Finish(oneshot::Sender<()>),
 }

@@ -1,5 +1,5 @@
-//! New records of any process, as they are written: a thread checks at short intervals whether the file has changed, and
-//! continues reading where it stopped.
+//! New records of any process, as they are written: a thread is told when the file may have changed, and continues reading
+//! where it stopped.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::changes::PAUSE;
 use super::file::PATIENCE;
 use super::intents::{self, OPEN};
 use super::reader::{Reader, RecordFilter, listed};
@@ -18,9 +19,6 @@ use crate::private::inode;
 use crate::record::{Body, HistoryError, Intent, Stored};
 use crate::state::KeptNote;
 use crate::time::{Span, Timestamp};
-
-/// How often the file is checked for changes; far shorter than a tick.
-const PAUSE: Duration = Duration::from_millis(150);
 
 /// An intent that is new or has progressed.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +58,14 @@ pub(super) type Entries<T> = Vec<FeedEntry<T>>;
 /// The progress of a row: a word for its state, and its number of events.
 type RowProgress = (&'static str, usize);
 
+/// A message to the thread that reads feeds.
+pub(super) enum FeedMessage {
+    /// Somebody else listens.
+    Listener(Box<dyn FeedListener>),
+    /// The file may have changed.
+    Changed,
+}
+
 /// The feeds of a file, which are read over one connection.
 pub(super) struct Feeds {
     file: FollowedFile,
@@ -71,25 +77,28 @@ impl Feeds {
         Self { file: FollowedFile::new(path), listeners: Vec::new() }
     }
 
-    /// Reads until nobody listens and nobody can be `added` any more. Whoever is added learns at once where it begins.
-    pub(super) fn run(mut self, added: &Receiver<Box<dyn FeedListener>>) {
-        let mut pause = Duration::ZERO;
+    /// Reads until nobody listens and nobody can be added any more. Whoever is added learns at once where it begins.
+    pub(super) fn run(mut self, messages: &Receiver<FeedMessage>) {
+        let mut again = None;
         loop {
             self.listeners.retain(|listener| !listener.has_left());
-            let next = if self.listeners.is_empty() {
+            if self.listeners.is_empty() {
                 // Whoever comes next begins with the file that is there then.
-                self.file = FollowedFile::new(self.file.path);
-                added.recv().map_err(RecvTimeoutError::from)
-            } else {
-                added.recv_timeout(pause)
+                (self.file, again) = (FollowedFile::new(self.file.path), None);
+            }
+            let next = match again {
+                Some(pause) => messages.recv_timeout(pause),
+                None => messages.recv().map_err(RecvTimeoutError::from),
             };
             match next {
-                Ok(listener) => self.add(listener),
-                Err(RecvTimeoutError::Timeout) => {}
+                Ok(FeedMessage::Listener(listener)) => self.add(listener),
+                Ok(FeedMessage::Changed) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) if self.listeners.is_empty() => return,
-                Err(RecvTimeoutError::Disconnected) => thread::sleep(pause),
+                Err(RecvTimeoutError::Disconnected) => thread::sleep(PAUSE),
             }
-            pause = self.poll().unwrap_or(PAUSE);
+            if !self.listeners.is_empty() {
+                again = self.poll();
+            }
         }
     }
 
@@ -98,7 +107,7 @@ impl Feeds {
         self.file.version = None;
     }
 
-    /// Tells what is new; how long to wait if it is longer than usual.
+    /// Tells what is new; after which time to try again if the file could not be read.
     pub(super) fn poll(&mut self) -> Option<Duration> {
         if self.file.is_replaced() {
             self.listeners.iter_mut().for_each(|listener| listener.begin_anew());
@@ -107,7 +116,7 @@ impl Feeds {
         if trouble == HistoryError::Locked {
             // What could not be read now is read the next time, whatever the version.
             self.file.version = None;
-            return None;
+            return Some(PAUSE);
         }
         tracing::debug!(%trouble, "what other processes write cannot be read");
         self.file.close();

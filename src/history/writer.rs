@@ -20,7 +20,7 @@ use crate::time::{Span, Timestamp};
 const BATCH: usize = 256;
 /// How long the first message of a batch waits for others.
 const GATHER: Duration = Duration::from_millis(50);
-/// Only a stopped process wakes so late: the thread wakes each second.
+/// Only a stopped process wakes so late.
 const STOPPED: Span = Span::from_secs(4);
 
 /// Says how the writing goes.
@@ -107,7 +107,7 @@ impl Writer {
         while self.pending.len() < BATCH {
             let asleep = now();
             let received =
-                messages.recv_timeout(until.saturating_duration_since(Instant::now()).min(Span::SECOND.into()));
+                messages.recv_timeout(until.saturating_duration_since(Instant::now()).min(Duration::from(STOPPED) / 2));
             if now().since(asleep) > STOPPED {
                 self.stopped.get_or_insert(asleep);
             }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::config::NewConfig;
 use crate::history::{Reader, RecordFilter};
 use crate::present::objection::Objection;
+use crate::private;
 use crate::profile::ProfileSet;
 use crate::record::{Body, Kind, OperatorAction};
 
@@ -28,8 +28,9 @@ impl Agents {
         let shipped = profiles.starts().map(|(name, words)| (name.to_owned(), words.to_vec()));
         let mut commands: BTreeMap<String, Vec<String>> = shipped.collect();
         commands.extend(config.starts.clone());
-        let is_there =
-            |words: &[String]| path.is_none_or(|path| words.first().is_some_and(|program| is_found(program, path)));
+        let is_there = |words: &[String]| {
+            path.is_none_or(|path| words.first().is_some_and(|name| private::program(name, path).is_some()))
+        };
         let mut installed: Vec<String> =
             commands.iter().filter(|(_, words)| is_there(words)).map(|(name, _)| name.clone()).collect();
         let last = history.and_then(|history| last_started(history, &commands));
@@ -80,13 +81,4 @@ fn last_started(history: &Path, commands: &BTreeMap<String, Vec<String>>) -> Opt
         }
         _ => None,
     })
-}
-
-/// Whether there is such a program, by its path or in a directory of a `PATH`.
-fn is_found(program: &str, path: &OsStr) -> bool {
-    let is_program = |path: &Path| path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0);
-    match program.contains('/') {
-        true => is_program(Path::new(program)),
-        false => std::env::split_paths(path).any(|directory| is_program(&directory.join(program))),
-    }
 }

@@ -16,13 +16,11 @@ use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::lease::LeasePath;
-use super::wire::{Asked, Hello, Lines, Order, Rank, Role, line};
+use super::wire::{Asked, BEAT, Hello, Lines, Order, Rank, Role, line};
 use crate::fleet::ServerId;
 use crate::operation::{Operation, Outcome};
 use crate::sender::{Gate, OperationEvent, Sender, StepLimits};
 
-/// The longest time between two messages to a process that waits for an outcome.
-const BEAT: Duration = Duration::from_millis(500);
 /// How long an owner, or a process that it asks whether it may begin, may be silent before it counts as stopped.
 const SILENCE: Duration = Duration::from_secs(2);
 

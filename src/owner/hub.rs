@@ -13,13 +13,11 @@ use tokio::task::JoinHandle;
 
 use super::act::{self, Caller};
 use super::lease::Lease;
-use super::wire::{Asked, ClientMessage, Hello, Lines, OwnerMessage, PROTOCOL, Rank, line};
+use super::wire::{Asked, BEAT, ClientMessage, Hello, Lines, OwnerMessage, PROTOCOL, Rank, line};
 use super::{End, LocalEvent, OwnerEvent, WatchTask};
 use crate::fleet::{Input, Told};
 use crate::poll;
 
-/// The longest time between two messages to a client.
-const BEAT: Duration = Duration::from_millis(250);
 /// How long a client may take to introduce itself, and the owner to say what it knows.
 const GREETING: Duration = Duration::from_secs(1);
 /// How long an owner that gives way leaves the lease to another process.
@@ -58,6 +56,8 @@ impl WatchTask {
         let mut beat = tokio::time::interval(BEAT);
         beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
+            let ranks = clients.all.iter().map(|client| client.rank).chain([self.settings.rank]);
+            poller.is_shown(ranks.max() == Some(Rank::Dashboard));
             tokio::select! {
                 Some(poll::Polled { began, input }) = poller.next() => {
                     // What was seen before this process was stopped is no news any more.
@@ -70,6 +70,9 @@ impl WatchTask {
                         return End::Closed;
                     }
                     has_polled |= is_last;
+                    if is_last {
+                        lease.mend_socket();
+                    }
                     let waiting = clients.waiting.extract_if(.., |(_, asked)| is_last && *asked <= began);
                     let waiting: Vec<OwnedWriteHalf> = waiting.map(|(writer, _)| writer).collect();
                     if !waiting.is_empty() {
@@ -146,7 +149,8 @@ impl WatchTask {
                     LocalEvent::Handled(notice) => clients.tell(&OwnerMessage::Handled(notice)),
                     LocalEvent::Asked(_) => poller.wake(),
                 },
-                _ = beat.tick() => {
+                // Without clients the polls are enough.
+                _ = beat.tick(), if !clients.all.is_empty() => {
                     if !held.holds() {
                         return End::Changed;
                     }

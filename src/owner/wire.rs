@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,8 @@ use crate::time::Span;
 
 /// Increase it whenever the meaning of a message changes.
 pub(super) const PROTOCOL: u32 = 16;
+/// The longest time between two messages to a client, or to a process that waits for an outcome.
+pub(super) const BEAT: Duration = Duration::from_millis(500);
 /// The longest line, in bytes: what is known of thousands of terminals is shorter.
 const LONGEST: u64 = 256 << 20;
 

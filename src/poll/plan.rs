@@ -299,6 +299,11 @@ impl ServerMemory {
         self.pace.hurry();
     }
 
+    /// Whether a dashboard shows the server.
+    pub(super) fn is_shown(&mut self, is_shown: bool) {
+        self.pace.is_shown = is_shown;
+    }
+
     /// How long to wait for the next poll after one that took this long.
     pub(super) fn pause(&self, took: Duration) -> Duration {
         if self.awaited.is_empty() { self.pace.pause(took) } else { Duration::ZERO }
@@ -388,10 +393,13 @@ fn runs_only_a_dashboard(start_command: &str) -> bool {
 
 // How often a server is polled.
 
-/// Polls without a change until the tick grows from the shortest to the usual, and from there to the longest.
-const QUIET_POLLS: (u32, u32) = (8, 12);
+/// Polls without a change until the tick grows from the shortest to the usual, to the slow, and to the longest one, which needs
+/// that no dashboard shows the server.
+const QUIET_POLLS: [u32; 3] = [8, 20, 50];
+/// The slow tick, in usual ones.
+const SLOW: u32 = 2;
 
-/// The longest pause after failures, in ticks of the longest kind: a host costs a connection each time.
+/// The longest pause after failures, in slow ticks: a host costs a connection each time.
 const BACK_OFF_HERE: u32 = 2;
 const BACK_OFF_HOST: u32 = 8;
 
@@ -421,11 +429,13 @@ struct Pace {
     failures: u32,
     /// Whether the last failure says that there is no server.
     no_server: bool,
+    /// Whether a dashboard shows the server.
+    is_shown: bool,
 }
 
 impl Pace {
     fn new(ticks: Ticks, host: Option<u64>) -> Self {
-        Self { ticks, host, quiet: 0, failures: 0, no_server: false }
+        Self { ticks, host, quiet: 0, failures: 0, no_server: false, is_shown: true }
     }
 
     /// Records a successful poll.
@@ -449,26 +459,31 @@ impl Pace {
     fn pause(&self, took: Duration) -> Duration {
         // A server with many panes, or on a busy machine, is not to be kept busy by being watched; but where something changes
         // here, it is reported within two usual ticks.
-        let is_changing = self.host.is_none() && self.quiet < QUIET_POLLS.0 && took < self.ticks.usual;
-        let longest = if is_changing { self.ticks.usual } else { self.ticks.longest };
+        let is_changing = self.host.is_none() && self.quiet < QUIET_POLLS[0] && took < self.ticks.usual;
+        let longest = if is_changing { self.ticks.usual } else { self.slow() };
         let in_tick = if is_changing { (took * REST_WITHIN_TICK).min(self.ticks.usual - took) } else { Duration::ZERO };
         self.wanted_pause().max(in_tick).max((took * REST).min(longest))
     }
 
     fn wanted_pause(&self) -> Duration {
         if self.no_server {
-            return self.ticks.longest;
+            return self.slow();
         }
         if self.failures > 0 {
             let most = if self.host.is_some() { BACK_OFF_HOST } else { BACK_OFF_HERE };
-            let pause = self.ticks.longest * (1 << (self.failures - 1).min(3)).min(most);
+            let pause = self.slow() * (1 << (self.failures - 1).min(3)).min(most);
             return pause + pause.mul_f64(self.spread());
         }
         match self.quiet {
-            quiet if quiet < QUIET_POLLS.0 => self.ticks.shortest,
-            quiet if quiet < QUIET_POLLS.0 + QUIET_POLLS.1 => self.ticks.usual,
+            quiet if quiet < QUIET_POLLS[0] => self.ticks.shortest,
+            quiet if quiet < QUIET_POLLS[1] => self.ticks.usual,
+            quiet if quiet < QUIET_POLLS[2] || self.is_shown => self.slow(),
             _ => self.ticks.longest,
         }
+    }
+
+    fn slow(&self) -> Duration {
+        (self.ticks.usual * SLOW).min(self.ticks.longest)
     }
 
     /// How much longer the pause after a failure is, up to a half: a hundred hosts that fail at once, as the network is

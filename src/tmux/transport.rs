@@ -12,6 +12,7 @@ use super::error::Error;
 use super::words::shell_word;
 use crate::hash::fnv;
 use crate::pattern::Pattern;
+use crate::private::program;
 
 /// Seconds until `ssh` gives up connecting.
 const CONNECT_TIMEOUT: u32 = 10;
@@ -42,7 +43,8 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            tmux: PathBuf::from("tmux"),
+            // Found once, and not anew for each poll.
+            tmux: std::env::var_os("PATH").and_then(|path| program("tmux", &path)).unwrap_or_else(|| "tmux".into()),
             ssh: PathBuf::from("ssh"),
             transports: Arc::default(),
             deadline: Duration::from_secs(2),

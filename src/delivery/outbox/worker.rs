@@ -25,7 +25,7 @@ use crate::record::{Body, HistoryError, Intent, IntentId, IntentState, Kind, Sto
 use crate::state::LEFT_UNWATCHED;
 use crate::time::{Span, Timestamp};
 
-/// How often the store is checked for messages that other processes queued or left behind.
+/// How often it is checked, while something waits, what can be done for it by now.
 const PAUSE: Duration = Duration::from_millis(500);
 /// Messages about events that one agent gets within a minute at most; what else happens waits, and becomes one message.
 const MOST: u64 = 4;
@@ -48,6 +48,8 @@ pub(in crate::delivery) fn open(settings: &OutboxSettings, rules: &[FollowUpRule
     let (orders, received) = mpsc::channel();
     let (wants, wanted) = watch::channel(WaitingTargets::new());
     let worker = Worker::new(settings.clone(), orders.clone(), wants, Handle::current())?;
+    let changed = orders.clone();
+    settings.history.when_changed(move || changed.send(OutboxOrder::Changed).is_ok());
     if let Err(error) = thread::Builder::new().name("outbox".to_owned()).spawn(move || worker.run(&received)) {
         settings.tell(DeliveryEvent::Trouble(format!("queued messages are not sent: {error}")));
         return None;
@@ -127,7 +129,11 @@ impl Worker {
     /// Runs until the program ends and nothing is being sent.
     pub(super) fn run(mut self, orders: &Receiver<OutboxOrder>) {
         loop {
-            match orders.recv_timeout(PAUSE) {
+            let order = match self.is_waiting() {
+                true => orders.recv_timeout(PAUSE),
+                false => orders.recv().map_err(RecvTimeoutError::from),
+            };
+            match order {
                 Ok(order) => self.take(order),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -151,6 +157,12 @@ impl Worker {
         }
     }
 
+    /// Whether there may be something to do although nobody says so.
+    fn is_waiting(&self) -> bool {
+        let is_done = self.events.is_empty() && self.catch_up.is_empty() && self.outcomes.is_empty();
+        !is_done || self.troubled.is_some() || !self.wanted.borrow().is_empty()
+    }
+
     fn take(&mut self, order: OutboxOrder) {
         let now = clock::now();
         match order {
@@ -172,6 +184,7 @@ impl Worker {
                 let _ = answer.send(allowed);
             }
             OutboxOrder::Ended { id, outcome } => self.outcomes.push((id, outcome)),
+            OutboxOrder::Changed => {}
             OutboxOrder::Finish(done) => self.leaving.push(done),
         }
     }

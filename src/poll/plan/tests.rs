@@ -396,14 +396,20 @@ fn the_tick_follows_what_happens() {
     tmux.pane(1, "claude", "x");
     tmux.poll();
     assert_eq!(tmux.memory.pause(Duration::ZERO), shortest);
-    let mut pauses = Vec::new();
-    for _ in 0..40 {
-        tmux.clock += 1;
-        tmux.poll();
-        pauses.push(tmux.memory.pause(Duration::ZERO));
-    }
-    assert!(pauses.is_sorted() && pauses.contains(&usual));
-    assert_eq!(pauses.last(), Some(&longest));
+    let slow = usual * SLOW;
+    let mut pauses = |is_shown| {
+        tmux.memory.is_shown(is_shown);
+        let poll = |_| {
+            tmux.clock += 1;
+            tmux.poll();
+            tmux.memory.pause(Duration::ZERO)
+        };
+        (0..QUIET_POLLS[2] + 1).map(poll).collect::<Vec<Duration>>()
+    };
+    let shown = pauses(true);
+    assert!(shown.is_sorted() && shown.contains(&usual));
+    assert_eq!(shown.last(), Some(&slow));
+    assert_eq!(pauses(false).last(), Some(&longest));
     tmux.prints(1, "y");
     tmux.poll();
     assert_eq!(tmux.memory.pause(Duration::ZERO), shortest);
@@ -414,17 +420,17 @@ fn the_tick_follows_what_happens() {
     assert_eq!(tmux.memory.pause(Duration::from_millis(110)), Duration::from_millis(440));
     // A change is reported soon, unless the poll itself takes longer than that.
     assert_eq!(tmux.memory.pause(Duration::from_millis(200)), usual);
-    assert_eq!(tmux.memory.pause(Duration::from_secs(3)), longest);
+    assert_eq!(tmux.memory.pause(Duration::from_secs(3)), slow);
 }
 
 #[test]
 fn a_server_that_fails_is_asked_less_often_but_one_that_is_gone_is_awaited() {
-    let longest = Ticks::default().longest;
-    let late = Error::TimedOut { server: "x".into(), after: longest };
+    let slow = Ticks::default().usual * SLOW;
+    let late = Error::TimedOut { server: "x".into(), after: slow };
     let pauses = |tmux: &mut PlayedServer| {
         let mut pause = || {
             tmux.memory.failed(&late);
-            tmux.memory.pause(Duration::ZERO).as_millis() / longest.as_millis()
+            tmux.memory.pause(Duration::ZERO).as_millis() / slow.as_millis()
         };
         [pause(), pause(), pause(), pause(), pause()]
     };
@@ -441,7 +447,7 @@ fn a_server_that_fails_is_asked_less_often_but_one_that_is_gone_is_awaited() {
                     tmux.memory.pause(Duration::ZERO)
                 })
                 .collect();
-            let within = |(pause, least): (&Duration, u32)| (longest * least..longest * least * 3 / 2).contains(pause);
+            let within = |(pause, least): (&Duration, u32)| (slow * least..slow * least * 3 / 2).contains(pause);
             assert!(pauses.iter().zip([1, 2, 4, 8, 8]).all(within), "{pauses:?}");
             pauses
         })
@@ -449,7 +455,7 @@ fn a_server_that_fails_is_asked_less_often_but_one_that_is_gone_is_awaited() {
     let last: BTreeSet<_> = hosts.iter().map(|pauses| pauses[4]).collect();
     assert!(last.len() > 12, "{last:?}");
     tmux.memory.failed(&Error::NoServer { server: ServerId::default(), message: String::new() });
-    assert_eq!(tmux.memory.pause(Duration::ZERO), longest);
+    assert_eq!(tmux.memory.pause(Duration::ZERO), slow);
 }
 
 #[test]
