@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub use addition::{RecordAddition, RecordDepth, RecordKeeping, RecordedFiles};
 pub use places::{Conditions, JsonPath};
 use places::{Expected, JsonPlaces, plan_only};
-pub use said::{Said, SaidRule, Speaker};
+pub use said::{GAP, Said, SaidRule, Speaker, last_answer};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -23,7 +23,7 @@ pub use input::{PasteLimit, RefusedInputs, TakenAs};
 pub use projection::{DialogProjection, ProjectedRow, RowReason, normalized};
 pub use rules::{Region, Signal, StopKey};
 pub use set::{ProfileSet, Selected, Selection};
-pub use transcript::{GAP, Transcript};
+pub use transcript::Transcript;
 pub use version::is_version;
 
 /// What runs in a pane, judged by its processes (SPEC §3).

@@ -129,6 +129,8 @@ struct Drawn {
     /// What has the keyboard, where something lies over the table.
     top: Rect,
     log: Rect,
+    /// The pane of the screen, and how far that can be scrolled up.
+    screen: (Rect, usize),
     page: usize,
     /// Rows that stand side by side.
     columns: usize,
@@ -155,6 +157,8 @@ pub struct Ui {
     log: log::Log,
     /// Newest lines of the log that are scrolled away.
     skipped: usize,
+    /// Rows that the screen of a terminal is scrolled up from its end, as long as that is selected.
+    lifted: Option<(TerminalKey, usize)>,
     /// Whether no notice goes out of the dashboard.
     muted: bool,
     /// What is wrong with the history, for as long as it is.
@@ -189,6 +193,7 @@ impl Ui {
             tiles: None,
             log: log::Log::default(),
             skipped: 0,
+            lifted: None,
             muted: false,
             history_trouble: None,
             introduced: false,

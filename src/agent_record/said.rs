@@ -1,5 +1,7 @@
 //! What was said in a session, line by line from the agent's record: the transcript, of which a screen shows only a part.
 
+use std::ops::Range;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -9,6 +11,9 @@ use crate::screen::harmless;
 /// Characters of one text that are shown, and lines of it.
 const TEXT: usize = 100_000;
 const LINES: usize = 2_000;
+
+/// The line in place of what is not there: before the part of a record that is read, or between two screens.
+pub const GAP: &str = "⋯";
 
 /// Who said a line of a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -36,6 +41,16 @@ impl Said {
     pub fn new(text: impl Into<String>, by: Speaker) -> Self {
         Self { text: text.into(), by }
     }
+}
+
+/// The last thing that the agent said, without blank lines around it: up to the end, or up to what came after it.
+pub fn last_answer(lines: &[Said]) -> Option<Range<usize>> {
+    let says = |line: &Said| line.by == Speaker::Agent && !line.text.is_empty() && line.text != GAP;
+    let end = lines.iter().rposition(says)? + 1;
+    let before = lines[..end].iter().rposition(|line| line.by != Speaker::Agent || line.text == GAP);
+    let from = before.map_or(0, |before| before + 1);
+    let begin = lines[from..end].iter().position(says)?;
+    Some(from + begin..end)
 }
 
 /// Which lines of a record say something, and who does.

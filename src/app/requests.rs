@@ -101,10 +101,10 @@ impl App {
     }
 
     fn copy(&mut self, key: &TerminalKey, what: Copied) -> Result<(), AppError> {
-        let Some(clip) = clip(self.engine.fleet(), key, what) else {
+        let Some(clip) = clip(self.engine.fleet(), key, &what) else {
             let message = match what {
                 Copied::Dialog => "no dialog waits there, so nothing was copied",
-                Copied::Name | Copied::Transcript => "there is nothing to copy",
+                Copied::Name | Copied::Transcript | Copied::Answer(_) => "there is nothing to copy",
             };
             self.ui.notify_about(Topic::Clipboard, Status::Ready, message.to_owned(), clock::now());
             return Ok(());
@@ -119,7 +119,7 @@ impl App {
             }
         };
         self.actors.work(clipboard, move |app, clipboard| {
-            let (status, message) = message(what, &clip, clipboard.as_ref());
+            let (status, message) = message(&what, &clip, clipboard.as_ref());
             app.ui.notify_about(Topic::Clipboard, status, message, clock::now());
             Ok(())
         });
@@ -485,11 +485,12 @@ pub(super) struct Clip {
 }
 
 /// The text to copy from a terminal or a task; `None` when there is no such thing.
-pub(super) fn clip(fleet: &Fleet, key: &TerminalKey, what: Copied) -> Option<Clip> {
+pub(super) fn clip(fleet: &Fleet, key: &TerminalKey, what: &Copied) -> Option<Clip> {
     let text = match what {
         Copied::Name => fleet.name_of(key).map(str::to_owned),
         Copied::Dialog => fleet.terminal(key)?.state.assessment.operator_excerpt.clone(),
         Copied::Transcript => fleet.dialog_text(key),
+        Copied::Answer(text) => Some(text.clone()),
     };
     text.map(|text| prepare(&text)).filter(|clip| !clip.text.is_empty())
 }
@@ -497,7 +498,7 @@ pub(super) fn clip(fleet: &Fleet, key: &TerminalKey, what: Copied) -> Option<Cli
 /// Says what became of copied text. No terminal reports whether it took it, and tmux mostly does not; text known to be dropped is
 /// not called copied.
 pub(super) fn message(
-    what: Copied,
+    what: &Copied,
     clip: &Clip,
     clipboard: Option<&Result<Clipboard, tmux::Error>>,
 ) -> (Status, String) {
@@ -506,6 +507,7 @@ pub(super) fn message(
         Copied::Name => "the name",
         Copied::Dialog => "the dialog",
         Copied::Transcript => "the transcript",
+        Copied::Answer(_) => "the last answer",
     };
     let text = format!("{what}, {} characters{cut}", clip.text.chars().count());
     match clipboard {

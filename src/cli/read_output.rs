@@ -1,22 +1,26 @@
 //! `fleetwatch output`: what a task has printed, or what an agent answered last.
 
+use std::path::Path;
+
 use serde::Serialize;
 
 use super::failure::nothing;
 use super::survey::{Survey, Watched};
 use super::{Done, Failure, GlobalOptions, output};
-use crate::agent_record::Speaker;
+use crate::agent_record::{AgentRecordSource, Speaker, last_answer};
+use crate::clock;
 use crate::fleet::Terminal;
 use crate::present::explanation;
 use crate::present::item::Item;
 use crate::present::target::{self, Purpose};
 use crate::present::text::quoted;
-use crate::state::KEPT_TEXT;
+use crate::process::RecordedTranscript;
+use crate::state::{FactName, KEPT_TEXT};
 use crate::tmux::Scrollback;
 
 /// Print what a task has printed, or what an agent answered last.
 ///
-/// Of a task, it is all that tmux has kept. Of an agent, it is the answer of its last turn as its own record has it. Where no
+/// Of a task, it is all that tmux has kept. Of an agent, it is the answer of its last turn as its own record has it, in full where that is a file. Where no
 /// record is read, or the turn goes on or did not end well, it is what the screen shows since the last prompt.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch output build")]
@@ -80,6 +84,11 @@ fn of_agent<'a>(terminal: &'a Terminal, survey: &Survey, watched: &Watched) -> R
     let said = |source, text, truncated| OutputObject { name, source, text, truncated, exit_code: None };
     let state = survey.fleet.state_of(terminal, survey.now);
     if let Some(answer) = state.answer() {
+        let path = state.agent.text(FactName::Transcript);
+        let sources = watched.settings.profiles.records(&state.terminal.tool);
+        if let Some(whole) = path.and_then(|path| whole_answer(path.as_ref(), &sources, answer)) {
+            return Ok(said("record", whole, Some(false)));
+        }
         let is_cut = answer.chars().count() >= KEPT_TEXT;
         if is_cut {
             let cut = format!("only the first {KEPT_TEXT} characters of the answer are kept");
@@ -97,4 +106,40 @@ fn of_agent<'a>(terminal: &'a Terminal, survey: &Survey, watched: &Watched) -> R
     let answer = shown.iter().rposition(|line| line.by == Speaker::User).map_or(0, |prompt| prompt + 1);
     let lines: Vec<&str> = shown[answer..].iter().map(|line| line.text.as_str()).collect();
     Ok(said("screen", lines.join("\n").trim_matches('\n').to_owned(), None))
+}
+
+/// The answer in full, from the file that the agent keeps the conversation in; `None` if what is there now is another one.
+fn whole_answer(path: &Path, sources: &[AgentRecordSource], begins: &str) -> Option<String> {
+    let source = sources.iter().find(|source| source.is_transcript())?;
+    let lines = RecordedTranscript::default().up_to(path, source, clock::now())?;
+    let answer: Vec<&str> = lines[last_answer(&lines)?].iter().map(|line| line.text.as_str()).collect();
+    let whole = answer.join("\n");
+    let dense = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    dense(&whole).contains(&dense(begins)).then_some(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::ProfileSet;
+    use crate::state::kept;
+
+    #[test]
+    fn an_answer_is_whole_where_the_file_has_it_and_no_other_one_is_taken_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("5-e.jsonl");
+        let answer: Vec<String> = (1..=500).map(|nth| format!("    line {nth} of the answer")).collect();
+        let said = |text: &str| {
+            let content = serde_json::json!([{ "type": "text", "text": text }]);
+            serde_json::json!({ "type": "assistant", "message": { "content": content } }).to_string() + "\n"
+        };
+        let sources = ProfileSet::builtin().records("claude");
+        let begins = kept(&answer.join("\n"));
+        let whole = || whole_answer(&path, &sources, &begins);
+        assert_eq!(whole(), None, "no file is there");
+        std::fs::write(&path, said("Let me see.") + &said(&answer.join("\n"))).unwrap();
+        assert!(whole().unwrap().ends_with(&answer.join("\n")));
+        std::fs::write(&path, said("Another one.")).unwrap();
+        assert_eq!(whole(), None);
+    }
 }

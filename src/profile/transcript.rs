@@ -1,11 +1,8 @@
 //! What was said in a terminal, put together from the dialogs on consecutive screens.
 
 use super::projection::{DialogProjection, RowReason};
-use crate::agent_record::{Said, Speaker};
+use crate::agent_record::{GAP, Said, Speaker};
 use crate::screen::Screen;
-
-/// The line in place of what may have scrolled by between two screens.
-pub const GAP: &str = "⋯";
 
 /// Screens overlap by less than this many lines of the transcript.
 const REACH: usize = 400;

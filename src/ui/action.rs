@@ -55,6 +55,7 @@ actions! {
     RefuseWhy = "refuse-why", "say no and why, or answer in your own words" [row];
     Prompt = "prompt", "write a prompt" [row];
     History = "history", "show the terminal's history and earlier screens" [row table];
+    LastAnswer = "last-answer", "read the last answer in full" [row];
     Today = "today", "show who worked and who waited for you today, hour by hour, with cost";
     Broadcast = "broadcast", "write a prompt to all marked terminals" [table];
     Interrupt = "interrupt", "interrupt the agent, or all marked ones (asks first)" [row];
@@ -91,7 +92,6 @@ actions! {
     NextMatch = "next", "go to the next match, file or part";
     PreviousMatch = "previous", "go to the previous match, file or part";
     Complete = "complete", "complete the word";
-    Confirm = "confirm", "yes, do it";
 }
 
 impl Action {
@@ -118,7 +118,7 @@ impl Action {
 }
 
 /// Names that actions had before, and those that they have now.
-const RENAMED: [(&str, &str); 2] = [("kill-task", "end"), ("next-view", "layout")];
+const RENAMED: [(&str, &str); 3] = [("kill-task", "end"), ("next-view", "layout"), ("confirm", "accept")];
 
 /// Other words by which people look for an action.
 const SYNONYMS: &[(Action, &str)] = &[
@@ -133,6 +133,7 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::Interrupt, "cancel escape abort stop kill end terminate"),
     (Action::Unqueue, "withdraw cancel queue undo"),
     (Action::History, "log detail details transcript drill events screen diff changes git facts"),
+    (Action::LastAnswer, "read reply response output result said message"),
     (Action::Today, "day summary totals report statistics stats cost tokens hours bars yesterday usage spent"),
     (Action::Explain, "reason debug"),
     (Action::NextWaiting, "attention blocked approval"),

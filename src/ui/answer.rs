@@ -138,7 +138,7 @@ impl Overlay for TaskAnswer {
             self.pause.is_shown(canvas.now);
         }
         let above = Rect { height: inner.height.saturating_sub(rows), ..inner };
-        preview::draw(canvas, buffer, above, item);
+        preview::draw(canvas, buffer, above, item, 0);
         let below = Rect { y: above.bottom(), height: inner.height - above.height, ..inner };
         line::draw_all(buffer, below, asked.iter().map(|line| span(line, canvas.theme.style(Status::Question))));
         let last = below.height.saturating_sub(1);

@@ -392,7 +392,7 @@ impl Overlay for Composer {
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
         let (write, shown) = self.places(area);
         match &self.to {
-            Recipients::One(key) => preview::draw(canvas, buffer, shown, find(view, key)),
+            Recipients::One(key) => drop(preview::draw(canvas, buffer, shown, find(view, key), 0)),
             Recipients::Several(keys) => {
                 let what = (self.prompt(), self.way(When::Now));
                 broadcast::draw_preview(canvas, buffer, shown, keys, (&what.0, what.1), view);

@@ -51,8 +51,8 @@ impl Overlay for Confirm {
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             // Its text has to be read first; the box says how.
-            Action::Confirm if self.question.hold(&self.asked, cx.view.now).is_some() => Flow::Stay,
-            Action::Confirm => {
+            Action::Answer if self.question.hold(&self.asked, cx.view.now).is_some() => Flow::Stay,
+            Action::Answer => {
                 cx.requests.append(&mut self.requests);
                 Flow::Close
             }

@@ -161,9 +161,9 @@ impl Ui {
         let any_spinner = rows.iter().skip(first).take(page).any(turns);
         let is_empty = regions.left.is_empty() && regions.right.is_empty();
         let has_panes = !writing && !regions.is_small && !is_empty;
-        let log = if has_panes { self.draw_panes(canvas, buffer, view) } else { Rect::ZERO };
+        let (log, screen) = if has_panes { self.draw_panes(canvas, buffer, view) } else { Default::default() };
         let count = rows.len();
-        Drawn { regions, first, rows: shown, count, page, columns, any_spinner, log, ..Drawn::default() }
+        Drawn { regions, first, rows: shown, count, page, columns, any_spinner, log, screen, ..Drawn::default() }
     }
 
     /// Whether there is nothing to show but why: what happened before stays on the screen.
@@ -171,30 +171,31 @@ impl Ui {
         view.terminals.is_empty() && view.tasks.is_empty() && self.log.count(view) == 0
     }
 
-    /// Returns where the log is.
-    fn draw_panes(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, view: &View<'_>) -> Rect {
+    /// Returns where the log is, and where the screen is with how far that can be scrolled up.
+    fn draw_panes(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, view: &View<'_>) -> (Rect, (Rect, usize)) {
         let (left, right) = (self.drawn.regions.left, self.drawn.regions.right);
+        let mut screen = (Rect::ZERO, 0);
         match self.panes.is_screen_alone(&self.drawn.regions) {
             // Without any row there is no screen either.
             true if self.cursor.row().is_some() => {
-                self.draw_preview(canvas, buffer, left, view);
-                return Rect::ZERO;
+                return (Rect::ZERO, (left, self.draw_preview(canvas, buffer, left, view)));
             }
             true => {}
-            false => self.draw_preview(canvas, buffer, right, view),
+            false => screen = (right, self.draw_preview(canvas, buffer, right, view)),
         }
         log::draw(canvas, buffer, left, view, (&self.log, self.skipped), canvas.selected);
-        left
+        (left, screen)
     }
 
     /// What the selected row shows: the screen of a terminal, the members of a group.
-    fn draw_preview(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
+    fn draw_preview(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> usize {
         match self.cursor.row() {
             Some(RowKey::Head(group)) => {
                 let members = self.memory.arrangement.members(view, group);
                 preview::draw_group(canvas, buffer, area, group, &members);
+                0
             }
-            _ => preview::draw(canvas, buffer, area, self.selected(view)),
+            _ => preview::draw(canvas, buffer, area, self.selected(view), self.lifted_now()),
         }
     }
 }

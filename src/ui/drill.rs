@@ -18,8 +18,8 @@ use super::kit::reading::Wrapped;
 use super::kit::scroll::rows_of;
 use super::search::SearchableText;
 use super::{
-    Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, OverlayPlace,
-    Viewport, blank, frame, layout, line, preview, span, text, times,
+    Action, Canvas, Context, Copied, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind,
+    OverlayPlace, Request, Viewport, blank, frame, layout, line, preview, span, text, times,
 };
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::record::question::Answer;
@@ -53,6 +53,14 @@ impl Drill {
         Some(Self::with(agent.or_else(task)?, steps, view.now))
     }
 
+    /// The same view, with the last answer of the agent in all of its room.
+    pub fn of_answer(key: &TerminalKey, view: &View<'_>) -> Option<Self> {
+        let mut drill = Self::of(key, view)?;
+        (drill.side, drill.focus, drill.is_alone) = (Side::Transcript, Focus::Side, true);
+        drill.transcript.seeks_answer = true;
+        Some(drill)
+    }
+
     fn with(shown: Subject, steps: TimelineEntries, now: Timestamp) -> Self {
         Self {
             line: TimelineData::default(),
@@ -64,6 +72,7 @@ impl Drill {
             first: 0,
             side: Side::Screen,
             focus: Focus::List,
+            is_alone: false,
             lifted: 0,
             why: Viewport::from_start(),
             facts: Viewport::from_start(),
@@ -193,14 +202,14 @@ impl Drill {
         let is_wide = area.width >= layout::SIDE_BY_SIDE;
         self.drawn.is_narrow = !is_wide;
         self.drawn.one_pane = !is_wide && area.height < ABOVE + STACKED;
-        let above = if area.height >= ABOVE + 4 && !self.is_all_diff() { ABOVE } else { 1 };
+        let above = if area.height >= ABOVE + 4 && !self.is_all_side() { ABOVE } else { 1 };
         if above == ABOVE {
             let place = Rect { y: area.y + 1, height: 2, ..area };
             self.draw_strip(canvas, buffer, place);
         }
         let body = Rect { y: area.y + above, height: area.height.saturating_sub(above), ..area };
         let (left, right) = match (self.drawn.one_pane, self.focus) {
-            _ if self.is_all_diff() => (Rect::ZERO, body),
+            _ if self.is_all_side() => (Rect::ZERO, body),
             (true, Focus::List) => (body, Rect::ZERO),
             (true, Focus::Side) => (Rect::ZERO, body),
             (false, _) if is_wide => layout::side_by_side(body),
@@ -334,6 +343,9 @@ impl Overlay for Drill {
             hints.push((Action::Fold, hint));
         }
         hints.push((Action::Filter, "search"));
+        if self.side == Side::Transcript {
+            hints.push((Action::Copy, "copy the answer"));
+        }
         if self.side != Side::Transcript {
             hints.push((Action::Fold, if self.steps.lists_all() { "less" } else { "every change" }));
         }
@@ -372,16 +384,23 @@ impl Overlay for Drill {
                     None => cx.say("nothing went wrong there, as far as the list goes"),
                 }
             }
-            Action::Filter | Action::NextMatch | Action::PreviousMatch | Action::Confirm => {
+            Action::Filter | Action::NextMatch | Action::PreviousMatch | Action::Answer => {
                 return self.search(action);
             }
             Action::Close if self.searched().is_typing() => return self.search(action),
             _ if self.step(action) => {}
             Action::Layout => self.turn(),
-            Action::FocusLeft if self.is_all_diff() => (self.side, self.focus) = (Side::Screen, Focus::List),
+            Action::FocusLeft if self.is_alone => (self.is_alone, self.focus) = (false, Focus::List),
+            Action::FocusLeft if self.is_all_side() => (self.side, self.focus) = (Side::Screen, Focus::List),
             Action::FocusLeft => self.focus = Focus::List,
             Action::FocusRight => self.focus = Focus::Side,
             Action::Explain => self.show(Side::Why),
+            Action::Copy if self.side == Side::Transcript => match self.transcript.answer() {
+                Some(answer) => {
+                    cx.ask(Request::Copy { key: self.shown.key().clone(), what: Copied::Answer(answer) });
+                }
+                None => cx.say("no answer is there to copy"),
+            },
             Action::Fold if self.side == Side::Transcript => self.transcript.fold(),
             Action::Fold => {
                 let all = !self.steps.lists_all();

@@ -182,7 +182,7 @@ fn draw_tile(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Item<'_
     line::draw_over(buffer, area, title);
     // A blank column keeps the screen apart from the next tile's bar.
     let inside = Rect { x: area.x + 1, y: area.y + 1, width: area.width - 1, height: area.height - 1 };
-    preview::draw_inside(canvas, buffer, inside, item);
+    preview::draw_inside(canvas, buffer, inside, item, 0);
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ const DIALOG_ENDS: &str = "its dialog ends with the turn";
 /// What the keys are called.
 const ANSWERS: Answers = Answers {
     context: Context::Confirm,
-    yes: (Action::Confirm, "interrupt"),
+    yes: (Action::Answer, "interrupt"),
     others: &[(Action::Down, "another key"), (Action::Close, "do nothing")],
 };
 /// The same where only the agent's own key is shown.
@@ -185,7 +185,7 @@ impl Overlay for Interrupt {
         let asked = self.asked(&Theme::default());
         match action {
             Action::Close => return Flow::Close,
-            Action::Confirm => return self.press(cx),
+            Action::Answer => return self.press(cx),
             _ if self.question.is_deaf(cx.view.now) => {}
             // The first key that goes on shows the others, and leaves the choice where it is.
             Action::Down if !self.folded.is_empty() => self.choices.append(&mut self.folded),

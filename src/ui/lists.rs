@@ -176,7 +176,7 @@ pub fn copying(key: TerminalKey) -> Picker {
     let entries = COPIED.iter().map(|(letter, _, text)| MenuEntry::new(*text, *letter)).collect();
     let about = key.clone();
     let picker = Picker::new("copy to the clipboard", "copy", entries, move |index, cx| {
-        cx.ask(Request::Copy { key: key.clone(), what: COPIED[index].1 });
+        cx.ask(Request::Copy { key: key.clone(), what: COPIED[index].1.clone() });
         Flow::Close
     });
     picker.about(about).by_letter()

@@ -18,19 +18,29 @@ const LASTING: usize = 6;
 
 /// Draws the bottom rows of what an item shows, so that what is current is always in the pane: the screen of an agent,
 /// or what a task printed.
-pub fn draw<'a>(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Option<impl Into<Item<'a>>>) {
+///
+/// `lifted` rows above its end, where it does not fit; returns how far it can be lifted.
+pub fn draw<'a>(
+    canvas: &Canvas<'_>,
+    buffer: &mut Buffer,
+    area: Rect,
+    item: Option<impl Into<Item<'a>>>,
+    lifted: usize,
+) -> usize {
     let parts = &canvas.theme.parts;
     let Some(item) = item.map(Into::into) else {
         frame::titled(canvas, buffer, area, vec![span("screen", parts.title)]);
-        return;
+        return 0;
     };
     let place = format!("{}  {}", item.key().pane, item.place());
     let stale = staleness(canvas, item).unwrap_or_default();
     let directory = item.cwd_and_git(canvas.home);
-    let mut title = vec![span(item.id(), parts.title), span(place, parts.quiet)];
+    let mut title = vec![span(item.id(), parts.title)];
+    title.extend((lifted > 0).then(|| span("scrolled up", canvas.theme.style(Status::Unknown))));
+    title.push(span(place, parts.quiet));
     title.extend([span(stale, canvas.theme.style(Status::Unknown)), span(directory, parts.quiet)]);
     let area = frame::titled(canvas, buffer, area, title);
-    draw_inside(canvas, buffer, area, item);
+    draw_inside(canvas, buffer, area, item, lifted)
 }
 
 /// Draws what is in a group: its members with their states and what they do, one a line; how many more there are where
@@ -89,7 +99,7 @@ pub fn height(item: Item<'_>) -> usize {
 }
 
 /// The same without the title.
-pub fn draw_inside(canvas: &Canvas<'_>, buffer: &mut Buffer, mut area: Rect, item: Item<'_>) {
+pub fn draw_inside(canvas: &Canvas<'_>, buffer: &mut Buffer, mut area: Rect, item: Item<'_>, lifted: usize) -> usize {
     let (parts, terminal) = (&canvas.theme.parts, item.terminal());
     if let Some(trouble) = item.trouble()
         && area.height > 1
@@ -105,10 +115,11 @@ pub fn draw_inside(canvas: &Canvas<'_>, buffer: &mut Buffer, mut area: Rect, ite
     let mut say = |text| line::draw(buffer, area, vec![blank(1), span(text, parts.quiet)]);
     match (item, terminal.and_then(Terminal::screen)) {
         (_, Some(screen)) if screen.is_blank() => say("the screen is blank"),
-        (_, Some(screen)) => drop(draw_screen(canvas, buffer, area, &screen, 0)),
-        (Item::Task(task), _) => draw_lines(canvas, buffer, area, task.preview().lines()),
+        (_, Some(screen)) => return draw_screen(canvas, buffer, area, &screen, lifted),
+        (Item::Task(task), _) => return draw_lines(canvas, buffer, area, task.preview().lines(), lifted),
         (Item::Terminal(_), _) => say("no screen has been captured yet"),
     }
+    0
 }
 
 /// How many lines of what a task printed there are, down to the last one with anything in it.
@@ -116,15 +127,17 @@ fn printed(lines: &[String]) -> usize {
     lines.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |last| last + 1)
 }
 
-/// Draws the last lines that a task printed.
-fn draw_lines(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, lines: &[String]) {
+/// Draws the last lines that a task printed, as far as they are lifted; returns how far they can be.
+fn draw_lines(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, lines: &[String], lifted: usize) -> usize {
     let parts = &canvas.theme.parts;
     let end = printed(lines);
-    let from = end.saturating_sub(usize::from(area.height));
+    let most = end.saturating_sub(usize::from(area.height));
+    let from = most - lifted.min(most);
     line::draw_all(buffer, area, lines[from..end].iter().map(|line| span(line, parts.text)));
     if end == 0 {
         line::draw(buffer, area, vec![blank(1), span("it has printed nothing yet", parts.quiet)]);
     }
+    most
 }
 
 /// Draws a screen, `lifted` rows above its end where it does not fit; returns how far it can be lifted.

@@ -163,7 +163,7 @@ impl Overlay for Raw {
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
         match self.is_confirmed {
             true => vec![(Action::Close, "leave; every other key goes to the terminal")],
-            false => vec![(Action::Confirm, "give it the keyboard"), (Action::Close, "no")],
+            false => vec![(Action::Answer, "give it the keyboard"), (Action::Close, "no")],
         }
     }
 
@@ -182,7 +182,7 @@ impl Overlay for Raw {
             }
         }
         let (above, last) = (Rect { height: inner.height.saturating_sub(1), ..inner }, inner.height.saturating_sub(1));
-        preview::draw(canvas, buffer, above, Item::find(view, &self.key));
+        preview::draw(canvas, buffer, above, Item::find(view, &self.key), 0);
         if !canvas.covered {
             self.is_shown = true;
             self.pause.is_shown(canvas.now);
@@ -200,7 +200,7 @@ impl Overlay for Raw {
     fn perform(&mut self, action: Action, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             Action::Close => Flow::Close,
-            Action::Confirm => {
+            Action::Answer => {
                 self.is_confirmed = self.is_shown;
                 Flow::Stay
             }

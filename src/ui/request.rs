@@ -110,13 +110,15 @@ impl Request {
 }
 
 /// What of a terminal is copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Copied {
     Name,
     /// The dialog that waits.
     Dialog,
     /// The dialog with the agent as far as its screen shows it (SPEC §6).
     Transcript,
+    /// The last answer, as it was read.
+    Answer(String),
 }
 
 /// What the operator decides of a message.

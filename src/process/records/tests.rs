@@ -620,7 +620,10 @@ fn a_transcript_has_the_end_of_a_long_record_however_it_grew() {
     let append = |text: &str| OpenOptions::new().append(true).open(&path).unwrap().write_all(text.as_bytes()).unwrap();
     append(&(filler.clone() + &prompt(3, "third") + &filler));
     for transcript in [&mut transcript, &mut RecordedTranscript::default()] {
-        assert_eq!(texts(&transcript.up_to(&path, source, late).unwrap()), [crate::profile::GAP, "second", "third"]);
+        assert_eq!(
+            texts(&transcript.up_to(&path, source, late).unwrap()),
+            [crate::agent_record::GAP, "second", "third"]
+        );
     }
 }
 

@@ -9,8 +9,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::files::open;
-use crate::agent_record::{AgentRecordSource, Said, Speaker};
-use crate::profile::GAP;
+use crate::agent_record::{AgentRecordSource, GAP, Said, Speaker};
 use crate::time::Timestamp;
 
 /// Bytes at the end of a record that a transcript is read from.

@@ -291,8 +291,8 @@ impl Overlay for SendQuestion {
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         self.follow(cx.view);
         match action {
-            Action::Confirm if self.hold(cx.view).is_none() => Flow::Reply(OverlayReply::Yes),
-            Action::Confirm => Flow::Stay,
+            Action::Answer if self.hold(cx.view).is_none() => Flow::Reply(OverlayReply::Yes),
+            Action::Answer => Flow::Stay,
             _ => Flow::read(self.question.view(), action),
         }
     }

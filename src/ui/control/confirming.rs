@@ -14,14 +14,14 @@ impl Ui {
     pub(super) fn key_of_question(&mut self, action: Option<Action>, key: KeyEvent, view: &View<'_>) -> Vec<Request> {
         let is_new = self.opened.is_some_and(|opened| view.now.since(opened) < NEW_QUESTION);
         match action {
-            Some(Action::Confirm) if is_new => {
+            Some(Action::Answer) if is_new => {
                 let again = Keymap::name_of(key);
                 self.say(format!("nothing was done: the question is new on the screen; press {again} again"), view);
                 Vec::new()
             }
             Some(action) => self.perform(action, view),
             None if key.code == KeyCode::Enter => {
-                let yes = self.options.keymap.key_for(Context::Confirm, Action::Confirm).unwrap_or_default();
+                let yes = self.options.keymap.key_for(Context::Confirm, Action::Answer).unwrap_or_default();
                 self.say(format!("not confirmed: press {yes} (Enter is ignored here)"), view);
                 Vec::new()
             }

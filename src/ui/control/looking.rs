@@ -8,7 +8,7 @@ use crate::ui::today::Today;
 use crate::ui::{Action, Item, Request, Ui};
 
 pub(super) const GROUP: Group = Group {
-    actions: &[Action::History, Action::Explain, Action::Copy, Action::Today, Action::Servers],
+    actions: &[Action::History, Action::LastAnswer, Action::Explain, Action::Copy, Action::Today, Action::Servers],
     why_not,
     perform,
 };
@@ -18,6 +18,10 @@ fn why_not(ui: &Ui, action: Action, view: &View<'_>) -> Option<String> {
         (Action::Explain, Item::Task(task)) => {
             let tells = ui.fleet_key(Action::History);
             Some(format!("no rules read a task; {tells} tells what happened in {}", task.id))
+        }
+        (Action::LastAnswer, Item::Task(task)) => {
+            let shows = ui.fleet_key(Action::History);
+            Some(format!("a task answers nothing; {shows} shows what {} printed", task.id))
         }
         _ => None,
     }
@@ -29,6 +33,11 @@ fn perform(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
         (Action::Servers, _) => ui.open(servers(view, &ui.options.zone)),
         (Action::Explain, key) => return key.map(Request::Explain).into_iter().collect(),
         (Action::Copy, Some(key)) => ui.open(copying(key)),
+        (Action::LastAnswer, Some(key)) => {
+            if let Some(drill) = Drill::of_answer(&key, view) {
+                ui.open(drill);
+            }
+        }
         (Action::History, _) => {
             if let Some(key) = ui.cursor.key().cloned() {
                 ui.open_history(&key, view);

@@ -9,7 +9,7 @@ use crate::ui::{Action, Request, RowKey, Ui};
 
 /// How close two clicks are that count as one.
 const DOUBLE_CLICK: Span = Span::from_millis(400);
-/// Lines of the log that one turn of the wheel moves.
+/// Lines of the log or of the screen that one turn of the wheel moves.
 const WHEEL: usize = 3;
 
 impl Ui {
@@ -65,10 +65,26 @@ impl Ui {
                 let step = direction * isize::try_from(WHEEL).unwrap_or(1);
                 let most = self.log.count(view).saturating_sub(1);
                 self.skipped = self.skipped.saturating_add_signed(step).min(most);
+            } else if self.drawn.screen.0.contains(at) {
+                self.lift(direction);
             } else {
                 self.step(direction, view);
             }
         }
         requests
+    }
+
+    /// Scrolls the screen of the selected terminal.
+    fn lift(&mut self, direction: isize) {
+        let step = -direction * isize::try_from(WHEEL).unwrap_or(1);
+        let (lifted, most) = (self.lifted_now(), self.drawn.screen.1);
+        let lifted = lifted.min(most).saturating_add_signed(step).min(most);
+        self.lifted = self.cursor.key().filter(|_| lifted > 0).map(|key| (key.clone(), lifted));
+    }
+
+    /// How far the screen of the selected terminal is scrolled up.
+    pub(in crate::ui) fn lifted_now(&self) -> usize {
+        let lifted = self.lifted.as_ref().filter(|(of, _)| Some(of) == self.cursor.key());
+        lifted.map_or(0, |(_, lifted)| *lifted)
     }
 }

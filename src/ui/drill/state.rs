@@ -69,6 +69,8 @@ pub struct Drill {
     pub(super) first: usize,
     pub(super) side: Side,
     pub(super) focus: Focus,
+    /// Whether what stands beside the list has all the room until the list is asked for.
+    pub(super) is_alone: bool,
     /// Rows that the screen is scrolled up from its end.
     pub(super) lifted: usize,
     pub(super) why: Viewport,
@@ -102,14 +104,15 @@ pub(super) struct DrillPlaces {
 }
 
 impl Drill {
-    /// Whether the difference has all the room, as where the panes would stand one above the other.
-    pub(super) fn is_all_diff(&self) -> bool {
-        self.side == Side::Diff && self.drawn.is_narrow && !self.drawn.one_pane
+    /// Whether what stands beside the list has all the room: an answer that is read, or the difference where the panes would
+    /// stand one above the other.
+    pub(super) fn is_all_side(&self) -> bool {
+        self.is_alone || (self.side == Side::Diff && self.drawn.is_narrow && !self.drawn.one_pane)
     }
 
     /// Which of the panes the keys move in.
     pub(super) fn focus(&self) -> Focus {
-        if self.is_all_diff() { Focus::Side } else { self.focus }
+        if self.is_all_side() { Focus::Side } else { self.focus }
     }
 }
 

@@ -7,9 +7,8 @@ use ratatui::prelude::{Buffer, Line, Rect};
 use serde_json::{Value, json};
 
 use super::steps::{StepId, TimelineEntry};
-use crate::agent_record::{Said, Speaker};
+use crate::agent_record::{GAP, Said, Speaker, last_answer};
 use crate::present::sentence;
-use crate::profile::GAP;
 use crate::record::{Body, NamedEvent, StoredTransition};
 use crate::screen::{KeptScreen, harmless};
 use crate::state::{Change, Evidence, Transition};
@@ -41,6 +40,8 @@ pub struct TranscriptView {
     up_to: Option<UpTo>,
     /// Whether what was asked for last could not be read.
     pub failed: bool,
+    /// Whether the next lines are shown from the last answer on.
+    pub seeks_answer: bool,
     pub reader: SearchableText,
 }
 
@@ -76,6 +77,18 @@ impl TranscriptView {
         if !is_same {
             self.choose_shown();
         }
+        if std::mem::take(&mut self.seeks_answer)
+            && let Some(answer) = last_answer(&lines)
+        {
+            self.reader.view.begin_at(self.shown.partition_point(|line| *line < answer.start));
+        }
+    }
+
+    /// The last answer in full.
+    pub fn answer(&self) -> Option<String> {
+        let lines = self.lines.as_ref()?;
+        let answer: Vec<&str> = lines[last_answer(lines)?].iter().map(|line| line.text.as_str()).collect();
+        Some(answer.join("\n"))
     }
 
     /// Shows or hides what tools were given and gave back.

@@ -23,8 +23,9 @@ fn the_shipped_keymap_is_right_and_every_action_has_a_key() {
     }
     let table: std::collections::HashSet<Action> =
         keymap.bindings[&Context::Fleet].iter().filter_map(|it| it.action).collect();
+    // The last answer is one key away, where everything else of one terminal is behind `d`: the 37th in the table.
     assert!(
-        Action::ALL.len() <= 60 && table.len() <= 36,
+        Action::ALL.len() <= 60 && table.len() <= 37,
         "{} actions, {} in the table",
         Action::ALL.len(),
         table.len()

@@ -79,7 +79,7 @@ impl SearchableText {
 
     /// The keys worth showing while one types.
     pub fn typing_hints(&self) -> Option<Vec<Hint>> {
-        self.is_typing().then(|| vec![(Action::Confirm, "search"), (Action::Close, "no search")])
+        self.is_typing().then(|| vec![(Action::Answer, "search"), (Action::Close, "no search")])
     }
 
     /// Changes the line that is typed. Returns whether there is one.
@@ -98,7 +98,7 @@ impl SearchableText {
     pub fn perform(&mut self, action: Action) -> bool {
         match action {
             Action::Filter => self.typing = Some(LineInput::default()),
-            Action::Confirm => self.typing = None,
+            Action::Answer => self.typing = None,
             Action::Close if self.is_typing() => {
                 (self.typing, self.hit) = (None, 0);
                 self.pattern.clear();

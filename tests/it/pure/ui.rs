@@ -744,6 +744,37 @@ fn the_mouse_selects_opens_and_scrolls() {
 }
 
 #[test]
+fn the_wheel_scrolls_the_screen_of_the_selected_terminal_and_no_other() {
+    let mut fleet = SampleFleet::usual();
+    let rows: Vec<String> = (1..=40).map(|nth| format!("row {nth} of it")).collect();
+    for terminal in &mut fleet.terminals[..2] {
+        terminal.screen = Some(Arc::new(fleetwatch::screen::Screen::from_text(&rows.join("\n"), 80)).into());
+    }
+    let mut ui = dashboard();
+    let shown = text(&mut ui, &fleet, 120, 40);
+    let below = shown.lines().position(|line| line.contains("row 40 of it")).expect("the end of the screen");
+    let column = shown.lines().nth(below).and_then(|line| line.find("row 40")).expect("its column");
+    let turn = |ui: &mut Ui, kind| {
+        let (column, row) = (u16::try_from(column).expect("a column"), u16::try_from(below).expect("a row"));
+        let mouse = MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
+        ui.handle(&Event::Mouse(mouse), &fleet.view());
+        text(ui, &fleet, 120, 40)
+    };
+    let up = turn(&mut ui, MouseEventKind::ScrollUp);
+    assert!(up.contains("row 37 of it") && !up.contains("row 38 of it") && up.contains("scrolled up"), "{up}");
+    let many = |ui: &mut Ui, kind| (0..30).fold(String::new(), |_, _| turn(ui, kind));
+    let top = many(&mut ui, MouseEventKind::ScrollUp);
+    assert!(top.contains("row 1 of it"), "{top}");
+    press(&mut ui, &fleet, &chars("j"));
+    let next = text(&mut ui, &fleet, 120, 40);
+    assert!(next.contains("row 40 of it") && !next.contains("scrolled up"), "{next}");
+    press(&mut ui, &fleet, &chars("k"));
+    let end = many(&mut ui, MouseEventKind::ScrollDown);
+    assert!(end.contains("row 40 of it") && !end.contains("scrolled up"), "{end}");
+    assert!(selected(&mut ui, &fleet).contains("shop-api"), "the cursor stays");
+}
+
+#[test]
 fn a_click_beside_a_popup_closes_it_and_the_wheel_moves_nothing_behind_it() {
     let fleet = SampleFleet::usual();
     let mouse = |kind, column, row| Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
@@ -2059,10 +2090,10 @@ fn arrows_move_between_tiles_and_keys_act_on_the_selected_one() {
     assert_eq!(shown[..9], first.map(str::to_owned));
     assert_eq!((shown.len(), selected.as_str()), (12, "shop-api"));
     for (keys, at) in [
-        (chars("l"), "billing"),
+        (vec![KeyCode::Right], "billing"),
         (chars("j"), "nightly"),
-        (chars("h"), "infra"),
-        (chars("h"), "infra"),
+        (vec![KeyCode::Left], "infra"),
+        (vec![KeyCode::Left], "infra"),
         (vec![KeyCode::Right, KeyCode::Right, KeyCode::Right], "étude"),
         (vec![KeyCode::Up], "new-repo"),
         (chars("k"), "new-repo"),
@@ -2122,7 +2153,7 @@ fn tiles_stay_where_they_are_and_one_that_begins_to_wait_comes_at_once() {
     assert!(settled.contains(&"w-15".to_owned()) && !settled.contains(&"w-03".to_owned()), "{settled:?}");
     assert!(settled.iter().zip(&asked).filter(|(now, before)| now != before).count() <= 2, "{settled:?}");
     // What the operator chose keeps its tile, and nothing moves right after a key.
-    press(&mut ui, &fleet, &chars("l"));
+    press(&mut ui, &fleet, &[KeyCode::Right]);
     let (_, chosen) = tiles(&mut ui, &fleet);
     let index = fleet.terminals.iter().position(|it| it.state.terminal.id == chosen).expect("a terminal");
     become_like(&mut fleet, index, 9);

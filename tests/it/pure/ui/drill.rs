@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use fleetwatch::agent_record::{Said, Speaker};
-use fleetwatch::profile::GAP;
+use fleetwatch::agent_record::{GAP, Said, Speaker};
 use fleetwatch::record::HistoryError;
 use fleetwatch::record::question::{Answer, HistoryAnswer, HistoryQuestion, QuestionKind};
 use fleetwatch::record::timeline::{Holder, Point, TimelineData};
@@ -434,6 +433,55 @@ fn keys_for_agents_say_in_the_view_of_a_task_that_it_is_one() {
     press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Char('d'), KeyCode::Char('i')]);
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("is a task; go there to type (g)") && shown.contains("what happened"), "{shown}");
+}
+
+/// Sixty lines that an agent answered, after a prompt and a tool and before the next tool.
+fn answered() -> Vec<Said> {
+    let mut said = vec![Said::new("how does it work?", Speaker::User), Said::BLANK];
+    said.push(Said::new("I will look at the code first.", Speaker::Agent));
+    said.extend([Said::BLANK, Said::new("Bash  ls", Speaker::Tool), Said::new("cart.rs", Speaker::Output)]);
+    said.push(Said::BLANK);
+    said.extend((1..=60).map(|nth| Said::new(format!("answer {nth}"), Speaker::Agent)));
+    said.extend([Said::BLANK, Said::new("Bash  make", Speaker::Tool), Said::new("ok", Speaker::Output)]);
+    said
+}
+
+#[test]
+fn one_key_reads_the_last_answer_which_is_searched_and_copied_whole() {
+    let fleet = fleet();
+    for (width, height) in [(160, 45), (80, 24), (60, 12)] {
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, width, height);
+        press(&mut ui, &fleet, &chars("l"));
+        frame(&mut ui, &fleet, width, height);
+        tell(&mut ui, &fleet, HistoryAnswer::Transcript { is_recorded: true, lines: answered().into() });
+        let shown = text(&mut ui, &fleet, width, height);
+        assert!(shown.contains("by its record") && !shown.contains("what happened"), "{shown}");
+        let rows: Vec<&str> = shown.lines().skip_while(|row| !row.contains("[transcript]")).collect();
+        assert!(rows[1].contains("answer 1"), "it begins with the answer: {shown}");
+        let requests = press(&mut ui, &fleet, &chars("c"));
+        let whole = (1..=60).map(|nth| format!("answer {nth}")).collect::<Vec<_>>().join("\n");
+        let key = fleet.terminals[0].key.clone();
+        assert_eq!(requests, [Request::Copy { key, what: Copied::Answer(whole) }]);
+        press(&mut ui, &fleet, &chars("/answer 47"));
+        press(&mut ui, &fleet, &[KeyCode::Enter]);
+        assert!(text(&mut ui, &fleet, width, height).contains("1 of 1 \"answer 47\""));
+        press(&mut ui, &fleet, &chars("h"));
+        assert!(text(&mut ui, &fleet, width, height).contains("what happened"), "the rest of the view is a key away");
+        press(&mut ui, &fleet, &chars("q"));
+        assert!(selected(&mut ui, &fleet).contains("shop-api"));
+    }
+}
+
+#[test]
+fn a_task_has_no_last_answer() {
+    let mut fleet = SampleFleet::usual();
+    fleet.tasks = tasks();
+    let mut ui = dashboard();
+    press(&mut ui, &fleet, &chars("/agent:task"));
+    press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Char('l')]);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("a task answers nothing; d shows what"), "{shown}");
 }
 
 #[test]

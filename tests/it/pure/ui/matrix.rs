@@ -60,9 +60,9 @@ views! {
     many_end            Compared::Frames(NONE), || SampleFleet::of(200), [Keys("<end>")];
     layout_beside       Compared::Frames(WIDE), SampleFleet::usual, [Happens(|ui, _| lay_out(ui, "beside"))];
     grid                Compared::Frames(BOTH), SampleFleet::usual, [Happens(in_grid)];
-    grid_moved          Compared::Frames(NARROW), with_tasks, [Happens(in_grid), Keys("ljmm"), Happens(queue)];
+    grid_moved          Compared::Frames(NARROW), with_tasks, [Happens(in_grid), Keys("<right>"), Keys("jmm"), Happens(queue)];
     grid_many           Compared::Frames(WIDE), || SampleFleet::of(30), [Happens(in_grid), Keys("<end>")];
-    grid_prompt         Compared::Frames(NARROW), SampleFleet::usual, [Happens(in_grid), Keys("<end>kli")];
+    grid_prompt         Compared::Frames(NARROW), SampleFleet::usual, [Happens(in_grid), Keys("<end>"), Keys("k"), Keys("<right>"), Keys("i")];
     arranging           Compared::Box, SampleFleet::usual, [Keys("s")];
     grouped             Compared::Frames(WIDE), labelled, [Keys("sgroup by label<enter>")];
     folded              Compared::Frames(NARROW), labelled, [Keys("sgroup by label<enter> <down><left>")];
@@ -247,6 +247,7 @@ fn named(name: &str) -> KeyEvent {
         "up" => KeyCode::Up,
         "down" => KeyCode::Down,
         "left" => KeyCode::Left,
+        "right" => KeyCode::Right,
         "home" => KeyCode::Home,
         "end" => KeyCode::End,
         "pagedown" => KeyCode::PageDown,
