@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::{Launcher, with_home};
 use crate::present::offer::Offer;
+use crate::present::text::at_last_word;
 
 /// The directories that are offered at most.
 const MOST: usize = 50;
@@ -17,8 +18,7 @@ const OPTIONS: [(&str, &str); 3] = [
 impl Launcher {
     /// How a line can go on. Waits for the disk.
     pub fn offers(&self, line: &str) -> Vec<Offer> {
-        let last = line.rfind(char::is_whitespace).map_or(0, |blank| blank + 1);
-        let (before, begun) = line.split_at(last);
+        let (before, begun) = at_last_word(line);
         let offer = |text: &str, note: &str, ends: &str| Offer {
             line: format!("{before}{text}{ends}"),
             text: text.to_owned(),

@@ -17,6 +17,7 @@ pub use unclear::Unclear;
 
 use super::flags::Flags;
 use super::item::{Item, Measure};
+use super::text::at_last_word;
 use crate::fleet::{TerminalKey, View};
 use crate::repository::GitFacts;
 use crate::state::{AgentFacts, FactName, Phase, Tri, TurnResult, UiContext, numbered};
@@ -232,8 +233,8 @@ impl Filter {
 /// A filter with its last word completed as far as only one thing can be meant, and all that can be meant by it: names of
 /// fields, states, and what terminals in view have.
 pub fn completed(text: &str, view: &View<'_>) -> (String, Vec<String>) {
-    let start = text.rfind(char::is_whitespace).map_or(0, |at| at + 1);
-    let start = if text[start..].starts_with('!') { start + 1 } else { start };
+    let (before, last) = at_last_word(text);
+    let start = before.len() + usize::from(last.starts_with('!'));
     let word = text[start..].to_lowercase();
     let mut meant: Vec<String> = match word.split_once(':') {
         None => FIELDS.iter().map(|field| format!("{field}:")).filter(|field| field.starts_with(&word)).collect(),

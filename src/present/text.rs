@@ -37,6 +37,12 @@ pub fn width(text: &str) -> usize {
     pieces(text).map(|piece| usize::from(piece.width)).sum()
 }
 
+/// A text up to its last word, which may be empty, and that word. Blanks may have several bytes, such as U+3000.
+pub fn at_last_word(text: &str) -> (&str, &str) {
+    let word = text.rsplit(char::is_whitespace).next().unwrap_or_default();
+    text.split_at(text.len() - word.len())
+}
+
 /// The text if it fits into `cells`, else its beginning with `…` at the end.
 pub fn cut(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {

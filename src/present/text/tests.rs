@@ -47,6 +47,21 @@ fn a_stack_of_marks_is_cut_down() {
 }
 
 #[test]
+fn the_last_word_begins_behind_any_blank() {
+    for (text, parts) in [
+        ("", ("", "")),
+        ("is:wo", ("", "is:wo")),
+        ("a is:wo", ("a ", "is:wo")),
+        ("a ", ("a ", "")),
+        ("a\u{3000}b", ("a\u{3000}", "b")),
+        ("漢\u{2003}", ("漢\u{2003}", "")),
+        ("a\u{a0}b\u{85}字", ("a\u{a0}b\u{85}", "字")),
+    ] {
+        assert_eq!(at_last_word(text), parts, "{text:?}");
+    }
+}
+
+#[test]
 fn what_is_cut_is_cut_at_the_end() {
     assert_eq!(cut("shop-api", 8), "shop-api");
     assert_eq!(cut("shop-api", 6), "shop-…");

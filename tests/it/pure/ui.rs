@@ -1067,6 +1067,18 @@ fn own_keys_show_in_footer_and_help() {
     assert!(text(&mut ui, &fleet, 120, 60).contains("ctrl-x"));
 }
 
+/// A completion begins behind the last blank, whichever it is.
+#[test]
+fn the_filter_is_completed_behind_a_wide_blank() {
+    let fleet = SampleFleet::usual();
+    for blank in [' ', '\u{3000}', '\u{2003}', '\u{85}'] {
+        let mut ui = dashboard();
+        press(&mut ui, &fleet, &chars(&format!("/claude{blank}is:fai")));
+        press(&mut ui, &fleet, &[KeyCode::Tab]);
+        assert!(text(&mut ui, &fleet, 120, 40).contains("is:failed "), "{blank:?}");
+    }
+}
+
 fn assert_harmless(buffer: &Buffer) {
     for cell in &buffer.content {
         assert!(cell.symbol().chars().all(fleetwatch::screen::is_harmless), "{:?}", cell.symbol());

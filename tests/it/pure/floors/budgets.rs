@@ -8,7 +8,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("ui", 12_400),
     ("cli", 6_640),
     ("history", 3_500),
-    ("present", 3_230),
+    ("present", 3_235),
     ("tracker", 2_890),
     ("profile", 2_880),
     ("tmux", 2_910),
