@@ -13,3 +13,20 @@ fn every_situation_can_be_driven_by_its_name() {
         assert!(of_agent >= 60, "{of_agent} of {agent}");
     }
 }
+
+/// A tag can be moved to other code, a commit cannot.
+#[test]
+fn the_actions_of_workflows_are_pinned_by_commit() {
+    let mut actions = 0;
+    for workflow in ["ci", "release"] {
+        let path = format!("{}/.github/workflows/{workflow}.yml", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        for line in text.lines().filter(|line| line.trim_start().trim_start_matches("- ").starts_with("uses:")) {
+            let (_, commit) = line.split_once('@').expect(line);
+            let commit: String = commit.chars().take_while(char::is_ascii_hexdigit).collect();
+            assert_eq!(commit.len(), 40, "{workflow}: {line}");
+            actions += 1;
+        }
+    }
+    assert!(actions > 10, "{actions}");
+}
