@@ -5,7 +5,7 @@
 //! [`Tracker::next_timeout`] says when that is. The same inputs give the same outputs.
 //!
 //! - `turn` is the turn in flight and how the last one ended: rules 1–7. `turn/state` has its states and transitions, which
-//!   `docs/architecture.md` lists; the files beside it say when they come: from the screen, from time, from the agent's record.
+//!   `tracker/turn.md` lists; the files beside it say when they come: from the screen, from time, from the agent's record.
 //! - `ages` holds since when each part of the state is as it is, and `unwatched` which of these ages survive a gap in polling.
 //! - `lifecycle` is readiness, completion and their timers.
 //! - `timers` are all windows that run, by name: they say when something is due, and `explain` shows them. Most run only in
