@@ -64,6 +64,7 @@ impl Rules {
             label: matching().find_map(|rule| rule.declared.label.clone()),
             pinned: matching().find_map(|rule| rule.pin).unwrap_or_default(),
             muted: matching().find_map(|rule| rule.mute).unwrap_or_default(),
+            by_window_name: named.is_some_and(|rule| rule.asks_for_window_name(address.place)),
             ..named.map(|rule| rule.declared.clone()).unwrap_or_default()
         };
         match named {
@@ -103,6 +104,10 @@ impl TerminalRule {
         let Declared { name, tool, version, label, .. } = &self.declared;
         let only_shown = label.is_some() || self.pin.is_some() || self.mute.is_some();
         !only_shown || name.is_some() || tool.is_some() || version.is_some()
+    }
+
+    fn asks_for_window_name(&self, place: &PaneLocation) -> bool {
+        self.window.as_ref().is_some_and(|pattern| !pattern.is_any(&[&place.window_index.to_string()]))
     }
 
     fn matches(&self, address: PaneAddress<'_>) -> bool {

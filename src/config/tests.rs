@@ -203,7 +203,12 @@ fn the_first_terminal_that_matches_holds_and_ignoring_wins() {
     };
     assert_eq!(
         decide(&config, &local, &place("shop", 1, "api-2", 0), 1),
-        named(Some("shop-api"), Some("claude"), None)
+        Match::Named(Declared {
+            name: Some("shop-api".into()),
+            tool: Some("claude".into()),
+            by_window_name: true,
+            ..Declared::default()
+        })
     );
     assert_eq!(decide(&config, &local, &place("shop", 2, "web", 0), 2), named(None, None, Some("1.0")));
     assert_eq!(decide(&config, &local, &place("shop", 3, "logs", 0), 3), Match::Ignored);

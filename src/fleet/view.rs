@@ -82,7 +82,10 @@ impl Terminal {
         }
         let name = self.key.server.without_host(target).unwrap_or(target);
         if self.declared.name.as_deref().is_some_and(|declared| declared == target || declared == name) {
-            return Some(self.place.whole());
+            // tmux renames windows after their programs, so a window's name counts only where it was asked for.
+            let whole = self.place.whole();
+            let window_name = whole.window_name.filter(|_| self.declared.by_window_name);
+            return Some(NamedPlace { window_name, ..whole });
         }
         // Behind a name that two would have stands the pane.
         let derived = || self.place.named(&self.place.derived_name());
@@ -385,6 +388,8 @@ pub struct Declared {
     /// Whether it is pinned to the top of the dashboard, and whether it never counts as needing the operator.
     pub pinned: bool,
     pub muted: bool,
+    /// Whether the pane has its name by what its window is called, and not by where the window is.
+    pub by_window_name: bool,
 }
 
 /// The screen of a pane in a listing.

@@ -593,6 +593,30 @@ fn a_process_with_other_rules_polls_for_itself() {
 }
 
 #[test]
+fn a_name_of_the_configuration_outlives_the_names_that_tmux_gives_a_window() {
+    let cage = Cage::new();
+    // A window has another name as soon as somebody has looked.
+    let (tmux, server) = (which("tmux").display().to_string(), cage.tmux.name().to_owned());
+    let wrapper = format!(
+        "#!/bin/sh\n'{tmux}' \"$@\"\ncode=$?\n'{tmux}' -L {server} rename-window -t main: \"w$$\" 2>/dev/null\nexit $code\n"
+    );
+    fs::write(cage.home.path().join("bin/tmux"), wrapper).unwrap();
+    let send = |rule: &str| {
+        fs::write(cage.home.path().join("fleetwatch/config.toml"), rule).unwrap();
+        cage.fleetwatch("send", &["send", "mine", "polly"]).output().unwrap()
+    };
+    for place in ["", "window = \"0\"\n", "pane = \"0\"\n"] {
+        let sent = send(&format!("[[terminal]]\nsession = \"main\"\nname = \"mine\"\n{place}"));
+        assert!(sent.status.success(), "{place}: {}", String::from_utf8_lossy(&sent.stderr));
+        cage.tmux.wait_for_text("main:", "❯");
+    }
+    let refused = send("[[terminal]]\nsession = \"main\"\nwindow = \"w*\"\nname = \"mine\"\n");
+    assert!(!refused.status.success());
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(told.contains("the name does not mean this pane any more"), "{told}");
+}
+
+#[test]
 fn without_a_socket_a_client_still_becomes_the_owner() {
     let cage = Cage::new();
     let owner = cage.watch("owner");
