@@ -26,8 +26,10 @@ pub struct StartBox {
     /// The row that it begins beside: by default in its repository, on its server.
     near: Option<TerminalKey>,
     line: LineInput,
-    /// How the line can go on, as long as it is the one that they were found for.
-    offers: Vec<Offer>,
+    /// How the line can go on, once that is known.
+    offers: Option<Vec<Offer>>,
+    /// What was typed after Tab, before it was known what Tab completes to.
+    held: Option<Vec<KeyEvent>>,
     at: usize,
     view: Viewport,
     /// Where it starts if the line does not say so.
@@ -44,7 +46,8 @@ impl StartBox {
         Self {
             near,
             line: LineInput::default(),
-            offers: Vec::new(),
+            offers: None,
+            held: None,
             at: 0,
             view: Viewport::default(),
             place: String::new(),
@@ -65,8 +68,12 @@ impl StartBox {
     }
 
     fn changed(&mut self, cx: &mut OverlayContext<'_, '_>) {
-        (self.offers, self.at, self.trouble) = (Vec::new(), 0, None);
+        (self.offers, self.held, self.at, self.trouble) = (None, None, 0, None);
         cx.ask(self.request());
+    }
+
+    fn offered(&self) -> &[Offer] {
+        self.offers.as_deref().unwrap_or_default()
     }
 
     /// What stands below the line.
@@ -107,8 +114,9 @@ impl Overlay for StartBox {
         line::draw_all(buffer, below, lines.iter().map(|line| vec![field(line, usize::from(below.width), style)]));
         let taken = u16::try_from(LINES).unwrap_or(u16::MAX).min(below.height);
         let list = Rect { y: below.y + taken, height: below.height - taken, ..below };
+        let offers = self.offers.as_deref().unwrap_or_default();
         let entry = |nth: usize, room: usize| {
-            let Offer { text, note, .. } = &self.offers[nth];
+            let Offer { text, note, .. } = &offers[nth];
             let cells = text::width(text).min(room);
             vec![
                 field(text, cells, parts.text),
@@ -116,7 +124,7 @@ impl Overlay for StartBox {
                 span(text::cut(note, room.saturating_sub(cells + 2)), parts.quiet),
             ]
         };
-        List { parts, count: self.offers.len(), at: self.at, entry }.render(list, buffer, &mut self.view);
+        List { parts, count: offers.len(), at: self.at, entry }.render(list, buffer, &mut self.view);
         HitMap::at(frame::around(inner))
     }
 
@@ -124,10 +132,11 @@ impl Overlay for StartBox {
         let typed = self.line.text();
         match action {
             Action::Answer if self.is_starting => return cx.refuse("it is being started"),
+            Action::Answer if self.held.is_some() => return cx.refuse("the word is still being completed"),
             Action::Answer => {
                 // Who has not written the name of an agent takes the one that is selected, and sees it before it starts.
                 let is_name = !typed.contains(char::is_whitespace) && !typed.starts_with('!');
-                let offered = self.offers.get(self.at).map(|offer| offer.line.clone());
+                let offered = self.offered().get(self.at).map(|offer| offer.line.clone());
                 match offered.filter(|line| is_name && line.trim_end() != typed) {
                     Some(line) => self.write(&line, cx),
                     None => {
@@ -136,12 +145,13 @@ impl Overlay for StartBox {
                     }
                 }
             }
-            Action::Complete => match self.offers.get(self.at).map(|offer| offer.line.clone()) {
+            Action::Complete => match self.offered().get(self.at).map(|offer| offer.line.clone()) {
                 Some(line) => self.write(&line, cx),
+                None if self.offers.is_none() => self.held = self.held.take().or_else(|| Some(Vec::new())),
                 None => return cx.refuse("nothing begins with that"),
             },
             Action::Up => self.at = self.at.saturating_sub(1),
-            Action::Down => self.at = (self.at + 1).min(self.offers.len().saturating_sub(1)),
+            Action::Down => self.at = (self.at + 1).min(self.offered().len().saturating_sub(1)),
             Action::Close => return Flow::Close,
             _ => return Flow::Pass,
         }
@@ -149,13 +159,18 @@ impl Overlay for StartBox {
     }
 
     fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        if self.line.key(key) {
+        if let Some(held) = &mut self.held {
+            held.push(key);
+        } else if self.line.key(key) {
             self.changed(cx);
         }
         Flow::Stay
     }
 
     fn paste(&mut self, text: &str, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if self.held.is_some() {
+            return cx.refuse("the word is still being completed");
+        }
         if self.line.paste(text) {
             self.changed(cx);
         }
@@ -166,10 +181,15 @@ impl Overlay for StartBox {
         if self.has_started { Flow::Close } else { Flow::Stay }
     }
 
-    fn on_event(&mut self, event: OverlayEvent<'_>, _cx: &mut OverlayContext<'_, '_>) {
+    fn on_event(&mut self, event: OverlayEvent<'_>, cx: &mut OverlayContext<'_, '_>) {
         match event {
             OverlayEvent::Offers { line, place, offers } if line == self.line.text() => {
-                (self.offers, self.place, self.at) = (offers.to_vec(), place.to_owned(), 0);
+                (self.offers, self.place, self.at) = (Some(offers.to_vec()), place.to_owned(), 0);
+                let Some(held) = self.held.take() else { return };
+                self.perform(Action::Complete, cx);
+                for key in held {
+                    self.key(key, cx);
+                }
             }
             OverlayEvent::Started(Ok(())) => self.has_started = self.is_starting,
             OverlayEvent::Started(Err(why)) => (self.is_starting, self.trouble) = (false, Some(why.in_full())),

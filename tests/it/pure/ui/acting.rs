@@ -7,6 +7,7 @@ use super::*;
 use fleetwatch::dialog::Dialog;
 use fleetwatch::operation::Key;
 use fleetwatch::operation::{Asked, Privacy};
+use fleetwatch::present::offer::Offer;
 use fleetwatch::screen::Screen;
 use fleetwatch::state::{Attention, Availability, BusinessState, LastTurn};
 use fleetwatch::status::Hindrance;
@@ -719,6 +720,24 @@ fn templates_are_filled_in_and_the_editor_gives_its_text_back() {
     compose(&mut ui, &fleet, 6);
     control(&mut ui, &fleet, 't');
     assert!(text(&mut ui, &fleet, 120, 40).contains("the configuration has no [[template]]"));
+}
+
+#[test]
+fn what_is_typed_after_tab_comes_behind_what_tab_completes_to() {
+    let fleet = SampleFleet::usual();
+    for (typed, found) in [("par", Some("parrot ")), ("par", None), ("!", None)] {
+        let mut ui = dashboard();
+        press(&mut ui, &fleet, &chars(&format!("o{typed}\t-C x")));
+        assert!(press(&mut ui, &fleet, &[KeyCode::Enter]).is_empty(), "it starts before it is completed");
+        let offer = |line: &str| Offer { line: line.into(), text: line.into(), note: String::new() };
+        let offers: Vec<Offer> = found.map(offer).into_iter().collect();
+        // What was found for an earlier line completes nothing.
+        ui.on_event(OverlayEvent::Offers { line: "pa", place: "", offers: &[offer("pants ")] }, &fleet.view());
+        ui.on_event(OverlayEvent::Offers { line: typed, place: "", offers: &offers }, &fleet.view());
+        let shown = text(&mut ui, &fleet, 120, 40);
+        let line = format!("› {}-C x", found.unwrap_or(typed));
+        assert!(shown.contains(&line), "{line}: {shown}");
+    }
 }
 
 #[test]
