@@ -30,8 +30,6 @@ pub use carrier::{Around, desktop};
 use outbox::{Outbox, OutboxSettings};
 pub use trouble::DeliveryEvent;
 
-/// How often a summary is written again although nothing has changed; well within the time that it holds.
-const AGAIN: Span = Span::from_secs(5);
 /// The least time between two checks of all terminals for what is to be written or announced. Among a thousand something
 /// changes all the time, and checking them takes as long as a frame.
 const PAUSE: Span = Span::from_millis(200);
@@ -235,7 +233,7 @@ impl Summaries {
         Self { history, last: HashMap::new(), followed_at: None, is_behind: false }
     }
 
-    /// Writes the summaries that changed or are old, for the servers that this process leads.
+    /// Writes the summaries that changed, for the servers that this process leads.
     fn follow(&mut self, view: &View<'_>, operator: Suppression<'_>, leads: &dyn Fn(&ServerId) -> bool) {
         if self.history.path().is_none() {
             return;
@@ -254,15 +252,14 @@ impl Summaries {
         };
         let answering = view.servers.iter().filter(answers).filter(|server| leads(&server.id));
         let answering: Vec<&&ServerView> = answering.collect();
-        // What nobody writes again must not be waited for.
         let ids: HashSet<&ServerId> = answering.iter().map(|server| &server.id).collect();
-        self.last.retain(|id, _| ids.contains(id));
+        for (_, last) in self.last.extract_if(|id, _| !ids.contains(id)) {
+            self.history.summarize(ServerSummary { is_left: true, ..last });
+        }
         for server in answering {
             let summary = ServerSummary::of(view, &server.id, operator.is_muted, operator.is_task_muted);
-            let is_written = self.last.get(&server.id).is_some_and(|last| {
-                ServerSummary { at: last.at, ..summary.clone() } == *last && view.now.since(last.at) < AGAIN
-            });
-            if !is_written {
+            let is_same = |last: &ServerSummary| ServerSummary { at: last.at, ..summary.clone() } == *last;
+            if !self.last.get(&server.id).is_some_and(is_same) {
                 self.history.summarize(summary.clone());
                 self.last.insert(server.id.clone(), summary);
             }
@@ -271,8 +268,7 @@ impl Summaries {
 
     /// When something has to be written again at the latest.
     fn poll_timeout(&self) -> Option<Timestamp> {
-        let behind = self.followed_at.filter(|_| self.is_behind).map(|at| at + PAUSE);
-        self.last.values().map(|last| last.at + AGAIN).chain(behind).min()
+        self.followed_at.filter(|_| self.is_behind).map(|at| at + PAUSE)
     }
 }
 
@@ -348,11 +344,9 @@ mod tests {
         let problem = Problem { kind: "failed".to_owned(), message: "no route".to_owned() };
         let failed = || PollResult::Failed(problem.clone());
         assert_eq!(follow(failed(), begin - PAUSE), None);
-        assert_eq!(follow(PollResult::Listed(Vec::new()), begin), Some(begin + AGAIN));
+        assert_eq!(follow(PollResult::Listed(Vec::new()), begin), None);
         let soon = begin + Span::from_millis(1);
         assert_eq!(follow(failed(), soon), Some(begin + PAUSE), "it is checked again");
-        let again = begin + PAUSE + AGAIN;
-        assert_eq!(follow(failed(), begin + PAUSE), Some(again), "with why it does not answer");
-        assert_eq!(follow(failed(), again), Some(again + AGAIN), "written again");
+        assert_eq!(follow(failed(), begin + PAUSE), None, "with why it does not answer");
     }
 }

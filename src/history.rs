@@ -62,7 +62,7 @@ pub use questions::Questions;
 pub use reader::{Reader, RecordFilter, StoredTerminal, notes_in};
 pub use recall::Recall;
 pub use requests::{HttpRequest, HttpRequests, RequestProgress};
-pub use summary::{Need, SUMMARY_LASTS, ServerSummary};
+pub use summary::{Need, ServerSummary};
 pub use totals::{Grain, Period, day_totals};
 pub use usage::SessionUsage;
 

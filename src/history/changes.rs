@@ -13,7 +13,7 @@ use crate::clock::A_MOMENT;
 /// The wait where the system does not tell of changes, and before a file is read again that was locked.
 pub(super) const PAUSE: Duration = Duration::from_millis(150);
 /// The longest wait where it does: not every file system tells of everything.
-const LONGEST: Duration = Duration::from_secs(5);
+const LONGEST: Duration = Duration::from_secs(30);
 
 /// Is called after a change; `false` if nobody wants to know of the next one.
 type Listener = Box<dyn FnMut() -> bool + Send>;

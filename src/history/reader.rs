@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use super::encoding::Codec;
 use super::file::{self, rows};
 use super::identity::{Columns, LEASE, Owner, stored_server, terminal_row};
-use super::summary::{self, SUMMARY_LASTS, ServerSummary};
+use super::summary::{self, ServerSummary};
 use super::usage::{self, SessionUsage};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::record::timeline::{Point, TimelineData};
@@ -262,7 +262,7 @@ impl Reader {
                 serde_json::from_str(&body).ok().filter(|_| summary::is_word(&server) && !is_over);
             Ok(body.map(|body| ServerSummary { server, at, is_left, ..body }))
         };
-        Ok(rows(&self.connection, sql, [now - SUMMARY_LASTS], read)?.into_iter().flatten().collect())
+        Ok(rows(&self.connection, sql, [now - LEASE], read)?.into_iter().flatten().collect())
     }
 
     /// What all agents had used up to a time, hour by hour in each session of each terminal, with the terminal's row.

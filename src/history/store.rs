@@ -1,6 +1,6 @@
 //! The writing side of the file: batches of messages, each one transaction.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -71,6 +71,8 @@ pub(super) struct Watching {
     terminals: HashMap<TerminalKey, WatchedTerminal>,
     /// Records that the leaders of other servers should write; oldest first.
     backlog: VecDeque<Arc<Record>>,
+    /// What the servers that this process leads are like, by [`ServerId::word`].
+    summaries: BTreeMap<String, ServerSummary>,
 }
 
 impl Watching {
@@ -94,7 +96,7 @@ pub(super) struct Store {
     path: PathBuf,
     owner: Owner,
     codec: Codec,
-    watching: Watching,
+    watching: Arc<Watching>,
     last_beat: Timestamp,
     /// The log beside the file, by its inode, once something was written.
     log: Option<u64>,
@@ -113,7 +115,7 @@ impl Store {
         // Every statement of the writer stays prepared; there are about thirty.
         opened.connection.set_prepared_statement_cache_capacity(64);
         let (path, owner, codec) = (path.to_owned(), owner.clone(), Codec::new()?);
-        Ok(Self { opened, path, owner, codec, watching: Watching::default(), last_beat: now, log: None })
+        Ok(Self { opened, path, owner, codec, watching: Arc::default(), last_beat: now, log: None })
     }
 
     /// Where a damaged file was moved to when this one was opened.
@@ -136,12 +138,12 @@ impl Store {
     /// Takes over from an earlier store of this process; watches have to be opened in this file.
     pub(super) fn inherit(&mut self, mut watching: Watching) {
         watching.terminals.values_mut().for_each(|watched| watched.row = None);
-        self.watching = watching;
+        self.watching = Arc::new(watching);
     }
 
     /// What a later store of this process takes over.
     pub(super) fn into_watching(self) -> Watching {
-        self.watching
+        Arc::unwrap_or_clone(self.watching)
     }
 
     /// Writes messages in one transaction: all of them or none.
@@ -158,8 +160,10 @@ impl Store {
     /// # Errors
     /// Nothing was written.
     pub(super) fn beat(&mut self, now: Timestamp, stopped: Option<Timestamp>) -> Result<(), HistoryError> {
-        self.watching.backlog.retain(|record| now.since(record.at()) < NEWS);
-        if !self.watching.terminals.is_empty() {
+        if !self.watching.backlog.is_empty() {
+            Arc::make_mut(&mut self.watching).backlog.retain(|record| now.since(record.at()) < NEWS);
+        }
+        if !self.watching.terminals.is_empty() || !self.watching.summaries.is_empty() {
             let stopped = stopped.or_else(|| (now.since(self.last_beat) > LEASE).then_some(self.last_beat));
             self.transact(now, |batch| batch.beat(stopped))?;
         }
@@ -175,7 +179,7 @@ impl Store {
         let sql = "UPDATE watches SET seen = ?1, ended = ?1 WHERE owner = ?2 AND ended IS NULL";
         self.opened.connection.execute(sql, params![now, self.owner.as_str()])?;
         ServerSummary::leave(&self.opened.connection, &self.owner, now)?;
-        self.watching = Watching::default();
+        self.watching = Arc::default();
         // The file is whole by itself then, without its log; a reader that is in the way is not waited for.
         self.opened.connection.pragma_update_and_check(None, "wal_checkpoint", "PASSIVE", |_| Ok(()))?;
         Ok(())
@@ -192,8 +196,8 @@ impl Store {
         work: impl FnOnce(&mut StoreBatch<'_>) -> Result<(), HistoryError>,
     ) -> Result<(), HistoryError> {
         let transaction = self.opened.connection.transaction()?;
-        // What a failed transaction changed of what is watched must not stay.
-        let watching = self.watching.clone();
+        // What a failed transaction changed of what is watched must not stay. It is copied only if it changes.
+        let watching = Arc::clone(&self.watching);
         let mut batch = StoreBatch { transaction, codec: &mut self.codec, owner: &self.owner, watching, now };
         work(&mut batch)?;
         let StoreBatch { transaction, watching, .. } = batch;
@@ -219,7 +223,7 @@ struct StoreBatch<'a> {
     transaction: Transaction<'a>,
     codec: &'a mut Codec,
     owner: &'a Owner,
-    watching: Watching,
+    watching: Arc<Watching>,
     now: Timestamp,
 }
 
@@ -232,11 +236,26 @@ impl StoreBatch<'_> {
                 let sql = "UPDATE inputs SET outcome = ?1, detail = ?2, ended_at = ?3 WHERE uid = ?4";
                 self.sql(sql)?.execute(params![outcome.word(), outcome.detail(), at, uid])?;
             }
-            WriterMessage::Summary(summary) => return summary.write(&self.transaction, self.owner),
+            WriterMessage::Summary(summary) => return self.summary(summary),
             WriterMessage::Lead(server, held) => return self.lead(server, held.as_ref()),
             WriterMessage::Flush(_) => {}
         }
         Ok(())
+    }
+
+    /// Writes a summary, which each beat renews until there is another one.
+    fn summary(&mut self, summary: &ServerSummary) -> Result<(), HistoryError> {
+        let summaries = &mut self.watching_mut().summaries;
+        if summary.is_left {
+            summaries.remove(&summary.server);
+            return Ok(());
+        }
+        summaries.insert(summary.server.clone(), summary.clone());
+        summary.write(&self.transaction, self.owner)
+    }
+
+    fn watching_mut(&mut self) -> &mut Watching {
+        Arc::make_mut(&mut self.watching)
     }
 
     /// Writes a record, if this process leads the server that it is about, or keeps it.
@@ -246,14 +265,16 @@ impl StoreBatch<'_> {
         if self.watching.terminals.get(key).is_some_and(|watched| watched.row.is_none()) && self.has_left(key)? {
             return Ok(());
         }
-        self.watching.terminals.entry(key.clone()).or_insert(WatchedTerminal { since, row: None });
+        if !self.watching.terminals.contains_key(key) {
+            self.watching_mut().terminals.insert(key.clone(), WatchedTerminal { since, row: None });
+        }
         if self.watching.leads(&key.server) {
             self.open_watch(key, Some(record.name()))?;
             return self.write(record);
         }
-        self.watching.backlog.push_back(Arc::clone(record));
+        self.watching_mut().backlog.push_back(Arc::clone(record));
         if matches!(**record, Record::Left(_)) {
-            self.watching.terminals.remove(key);
+            self.watching_mut().terminals.remove(key);
         }
         Ok(())
     }
@@ -261,22 +282,25 @@ impl StoreBatch<'_> {
     /// Starts to write a server's records, first those that the previous leader has not written; or stops.
     fn lead(&mut self, server: &ServerId, held: Option<&HeldLock>) -> Result<(), HistoryError> {
         let word = server.word();
-        let terminals = self.watching.terminals.iter_mut().filter(|(key, _)| key.server.word() == word);
+        let terminals = self.watching_mut().terminals.iter_mut().filter(|(key, _)| key.server.word() == word);
         let rows: Vec<i64> = terminals.filter_map(|(_, watched)| watched.row.take()).collect();
         for row in rows {
             self.sql("UPDATE watches SET ended = seen WHERE id = ?1 AND ended IS NULL")?.execute([row])?;
         }
         match held {
-            Some(held) => drop(self.watching.leads.insert(word.clone(), held.clone())),
-            None => drop(self.watching.leads.remove(&word)),
+            Some(held) => drop(self.watching_mut().leads.insert(word.clone(), held.clone())),
+            None => {
+                self.watching_mut().leads.remove(&word);
+                self.watching_mut().summaries.remove(&word);
+            }
         }
         if !self.watching.leads(server) {
             return Ok(());
         }
         let is_here = |record: &Arc<Record>| record.watched().is_some_and(|key| key.server.word() == word);
         let (here, elsewhere): (VecDeque<_>, _) =
-            std::mem::take(&mut self.watching.backlog).into_iter().partition(is_here);
-        self.watching.backlog = elsewhere;
+            std::mem::take(&mut self.watching_mut().backlog).into_iter().partition(is_here);
+        self.watching_mut().backlog = elsewhere;
         for record in here {
             if let Some(key) = record.watched()
                 && !self.is_written(key, &record)?
@@ -294,7 +318,9 @@ impl StoreBatch<'_> {
             Record::Left(record) => {
                 self.transition(record)?;
                 notes::forget(&self.transaction, self.terminal(&record.key, None)?, record.transition.at)?;
-                if let Some(WatchedTerminal { row: Some(watch), .. }) = self.watching.terminals.remove(&record.key) {
+                if let Some(WatchedTerminal { row: Some(watch), .. }) =
+                    self.watching_mut().terminals.remove(&record.key)
+                {
                     let sql = "UPDATE watches SET seen = max(seen, ?1), ended = max(seen, ?1) WHERE id = ?2";
                     self.sql(sql)?.execute(params![record.transition.at, watch])?;
                 }
@@ -386,7 +412,7 @@ impl StoreBatch<'_> {
         let sql = "INSERT INTO watches (terminal, owner, started, seen) VALUES (?1, ?2, ?3, ?4)";
         let values = params![terminal, self.owner.as_str(), from, self.now];
         let row = Some(self.sql(sql)?.insert(values)?);
-        self.watching.terminals.insert(key.clone(), WatchedTerminal { since, row });
+        self.watching_mut().terminals.insert(key.clone(), WatchedTerminal { since, row });
         Ok(())
     }
 
@@ -396,7 +422,8 @@ impl StoreBatch<'_> {
         keys.iter().try_for_each(|key| self.open_watch(key, None))
     }
 
-    /// Prolongs the watches of this process; after a stop, it begins new ones.
+    /// Prolongs the watches of this process and its summaries; after a stop, it begins new watches, and what has changed is to
+    /// be found out first.
     fn beat(&mut self, stopped: Option<Timestamp>) -> Result<(), HistoryError> {
         let owner = self.owner.as_str();
         if let Some(at) = stopped {
@@ -405,12 +432,17 @@ impl StoreBatch<'_> {
                 "UPDATE watches SET seen = max(seen, ?1), ended = max(seen, ?1) WHERE owner = ?2 AND ended IS NULL";
             self.sql(sql)?.execute(params![at, owner])?;
             let anew = WatchedTerminal { since: self.now, row: None };
-            self.watching.terminals.values_mut().for_each(|watched| *watched = anew);
+            self.watching_mut().terminals.values_mut().for_each(|watched| *watched = anew);
         }
         let sql = "UPDATE watches SET seen = max(seen, ?1) WHERE owner = ?2 AND ended IS NULL";
         self.sql(sql)?.execute(params![self.now, owner])?;
         let leads: Vec<String> =
             self.watching.leads.iter().filter(|(_, held)| held.holds()).map(|(word, _)| word.clone()).collect();
+        if stopped.is_none() {
+            for summary in leads.iter().filter_map(|word| self.watching.summaries.get(word)) {
+                ServerSummary { at: self.now, ..summary.clone() }.write(&self.transaction, self.owner)?;
+            }
+        }
         self.open_watches(|key| leads.contains(&key.server.word()))
     }
 

@@ -1,11 +1,12 @@
-//! A summary of each server as it is now, for tmux's status line and others that must not ask tmux again.
+//! A summary of each server as it is now, for tmux's status line and others that must not ask tmux again. It holds as long as
+//! its process counts as watching; one of a process that has ended, as it was killed, does not hold at all.
 
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
-use super::identity::Owner;
+use super::identity::{LEASE, Owner};
 use crate::fleet::{ServerHealth, Terminal, View};
 use crate::ids::ServerId;
 use crate::record::HistoryError;
@@ -14,9 +15,6 @@ use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Span, Timestamp};
 
-/// How long a summary holds when nobody renews it: then nothing is watching any more. One of a process that has ended, as it
-/// was killed, does not hold at all.
-pub const SUMMARY_LASTS: Span = Span::from_secs(15);
 /// Who has said what holds for that long: nobody any more.
 pub(super) const LEFT: &str = "";
 /// Terminals that are named; the others are counted.
@@ -110,7 +108,7 @@ impl ServerSummary {
 
     /// Lets the summaries of a process that ends expire in a moment, in which the next one writes its own.
     pub(super) fn leave(connection: &Connection, owner: &Owner, now: Timestamp) -> Result<(), HistoryError> {
-        let then = now - SUMMARY_LASTS + Span::SECOND;
+        let then = now - LEASE + Span::SECOND;
         connection.execute(
             "UPDATE standings SET at = ?1, owner = ?3 WHERE owner = ?2",
             params![then, owner.as_str(), LEFT],
@@ -145,8 +143,11 @@ mod tests {
     use super::*;
     use crate::history::Reader;
     use crate::history::file::{HistoryOptions, open};
-    use crate::history::tests::place;
+    use crate::history::store::WriterMessage;
+    use crate::history::tests::{follower, place, store};
     use crate::ids::Socket;
+    use crate::private::HeldLock;
+    use crate::record::timeline::BEAT;
 
     #[test]
     fn what_a_process_said_that_was_killed_does_not_hold() {
@@ -167,6 +168,43 @@ mod tests {
         summary.write(&connection, &owner).unwrap();
         ServerSummary::leave(&connection, &owner, now).unwrap();
         assert_eq!((words(now), words(now + Span::SECOND)), (1, 0));
+    }
+
+    #[test]
+    fn a_summary_holds_as_long_as_its_process_watches_and_leads_and_says_no_other() {
+        let (now, (_directory, path)) = (Timestamp::from_millis(1_800_000_000_000), place());
+        let id = ServerId::default();
+        let summary = |is_left| {
+            let counts = BTreeMap::from([("ready".to_owned(), 1)]);
+            let server = id.word();
+            WriterMessage::Summary(ServerSummary { server, at: now, is_left, counts, needs: Vec::new(), problem: None })
+        };
+        let at = |time| Reader::open(&path).unwrap().summaries(time).unwrap().first().map(|summary| summary.at);
+        let mut one = store(&path, "one", now);
+        one.write(&[summary(false)], now).unwrap();
+        let mut time = now;
+        for _ in 0..9 {
+            time = time + BEAT;
+            one.beat(time, None).unwrap();
+            assert_eq!(at(time), Some(time));
+        }
+        assert_eq!((at(time + BEAT), at(time + LEASE)), (Some(time), None), "nobody watches any more");
+        // What changed while it was stopped it finds out first.
+        let woken = time + BEAT;
+        one.beat(woken, Some(time)).unwrap();
+        assert_eq!(at(woken), Some(time));
+        // Another file instead of the one that was removed has it again.
+        std::fs::remove_file(&path).unwrap();
+        let mut anew = follower(&path, "one", woken);
+        anew.inherit(one.into_watching());
+        anew.beat(woken, None).unwrap();
+        assert_eq!(at(woken), Some(woken));
+        for end in [summary(true), WriterMessage::Lead(id.clone(), None)] {
+            anew.write(&[WriterMessage::Lead(id.clone(), Some(HeldLock::ALWAYS)), summary(false)], woken).unwrap();
+            anew.write(&[end], woken).unwrap();
+            anew.beat(woken + BEAT, None).unwrap();
+            assert_eq!(at(woken + BEAT), None, "nobody renews it");
+        }
     }
 
     #[test]

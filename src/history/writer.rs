@@ -20,7 +20,7 @@ use crate::time::{Span, Timestamp};
 const BATCH: usize = 256;
 /// How long the first message of a batch waits for others.
 const GATHER: Duration = Duration::from_millis(50);
-/// Only a stopped process wakes so late.
+/// Only a process that was stopped wakes so late.
 const STOPPED: Span = Span::from_secs(4);
 
 /// Says how the writing goes.
@@ -105,10 +105,11 @@ impl Writer {
             false => self.next_upkeep().max(self.not_before),
         };
         while self.pending.len() < BATCH {
-            let asleep = now();
-            let received =
-                messages.recv_timeout(until.saturating_duration_since(Instant::now()).min(Duration::from(STOPPED) / 2));
-            if now().since(asleep) > STOPPED {
+            // A stop is dated to when the sleep began in which it came, so no sleep is long.
+            let (asleep, sleep) =
+                (now(), until.saturating_duration_since(Instant::now()).min(Duration::from(BEAT) / 2));
+            let received = messages.recv_timeout(sleep);
+            if Duration::from(now().since(asleep)) > sleep + Duration::from(STOPPED) {
                 self.stopped.get_or_insert(asleep);
             }
             match received {

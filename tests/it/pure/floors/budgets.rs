@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// The lines of each room of more than 400.
 const BUDGETS: &[(&str, usize)] = &[
-    ("ui", 12_400),
+    ("ui", 12_420),
     ("cli", 6_640),
     ("history", 3_500),
     ("present", 3_235),
