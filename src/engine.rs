@@ -250,6 +250,11 @@ impl Engine {
         self.pass_time(now, LATEST_POLL);
     }
 
+    /// Whether there is something to show or to print.
+    pub fn has_updates(&self) -> bool {
+        !self.updates.is_empty()
+    }
+
     /// The next thing to show or to print, oldest first.
     pub fn poll_update(&mut self) -> Option<Update> {
         self.updates.pop_front()

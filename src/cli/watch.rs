@@ -31,11 +31,11 @@ use crate::present::events::{Event, Events, new_problems, said_of};
 use crate::present::filter::Filter;
 use crate::present::item::Item;
 use crate::present::text;
+use crate::record::timeline::BEAT;
 use crate::record::{Body, StoredInput};
 use crate::screen::harmless;
 use crate::status::{Status, news};
 use crate::task::{Happening, TaskEvent, rang};
-use crate::time::Span;
 use crate::time::Timestamp;
 
 /// Print a line for each terminal, then for each event.
@@ -116,20 +116,22 @@ async fn print(args: &WatchArgs, filter: Filter, watched: &Watched, engine: &mut
     tokio::pin!(end);
     let mut closed = output::closed();
     let idle = watched.loaded.config.watch.background_idle;
-    let mut ask = tokio::time::interval(Span::SECOND.into());
+    let mut ask = tokio::time::interval(BEAT.into());
     loop {
+        let is_unused = || args.background && engine.unused_for() > idle;
+        if args.has_outlived_tmux() || is_unused() {
+            return Ok(ExitCode::SUCCESS);
+        }
         let mut sent = None;
         tokio::select! {
             event = engine.next() => {
                 engine.handle(event, clock::now());
-                gather(engine).await;
-            }
-            Some(input) = inputs.recv() => sent = Some(input),
-            _ = ask.tick(), if args.is_detached() => {
-                if args.has_outlived_tmux() || (args.background && engine.unused_for() > idle) {
-                    return Ok(ExitCode::SUCCESS);
+                if engine.has_updates() {
+                    gather(engine).await;
                 }
             }
+            Some(input) = inputs.recv() => sent = Some(input),
+            _ = ask.tick(), if args.is_detached() => {}
             Some(()) = closed.recv(), if !args.is_detached() => return Ok(ExitCode::SUCCESS),
             _ = &mut end => return Ok(ExitCode::SUCCESS),
         }
