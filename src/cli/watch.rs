@@ -126,9 +126,7 @@ async fn print(args: &WatchArgs, filter: Filter, watched: &Watched, engine: &mut
         tokio::select! {
             event = engine.next() => {
                 engine.handle(event, clock::now());
-                if engine.has_updates() {
-                    gather(engine).await;
-                }
+                gather(engine).await;
             }
             Some(input) = inputs.recv() => sent = Some(input),
             _ = ask.tick(), if args.is_detached() => {}
@@ -185,9 +183,12 @@ async fn print(args: &WatchArgs, filter: Filter, watched: &Watched, engine: &mut
     }
 }
 
-/// Takes in further reports for a moment: printing costs as much for many reports as for one.
+/// Takes in further reports, where there is news for a moment: printing costs as much for many reports as for one.
 async fn gather(engine: &mut Engine) {
-    tokio::time::sleep(clock::A_MOMENT).await;
+    match engine.has_updates() {
+        true => tokio::time::sleep(clock::A_MOMENT).await,
+        false => tokio::task::yield_now().await,
+    }
     for _ in 0..GATHERED_REPORTS {
         let Some(event) = engine.try_next() else { return };
         engine.handle(event, clock::now());
