@@ -8,14 +8,11 @@ mod archive;
 mod player;
 mod reader;
 mod replay;
-pub mod score;
-pub mod truth;
 mod writer;
 
 pub use archive::Archive;
 pub use player::{Frame, Player};
 pub use replay::{ReplayOptions, Sampling, VersionSource, program, replay};
-pub use score::in_parallel;
 pub use writer::RecordingWriter;
 
 use std::io;
@@ -121,7 +118,8 @@ pub enum RecordingError {
 
 impl RecordingError {
     /// The error for a line.
-    fn at(source_name: &str, line: usize, message: impl Into<String>) -> Self {
+    /// A fault at a line of a file.
+    pub fn at(source_name: &str, line: usize, message: impl Into<String>) -> Self {
         RecordingError::Line { source_name: source_name.to_owned(), line, message: message.into() }
     }
 

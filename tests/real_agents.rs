@@ -6,13 +6,16 @@
 
 #![allow(clippy::unwrap_used)] // What cannot be set up fails the test.
 
+#[allow(dead_code)] // The lab uses more of it.
+#[path = "../examples/lab/scoring/mod.rs"]
+mod scoring;
 #[path = "it/support/mod.rs"]
 mod support;
 
 use std::time::{Duration, Instant};
 
-use fleetwatch::recording::score::{Score, Spell, score_live};
-use fleetwatch::recording::truth::{Field, Truth};
+use crate::scoring::score::{Score, Spell, score_live};
+use crate::scoring::truth::{Field, Truth};
 use fleetwatch::time::Span;
 use serde_json::{Value, json};
 use support::model_server::{Answer, Ending, Gate, Work};

@@ -7,6 +7,9 @@
 // What cannot be set up fails the test.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+#[allow(dead_code)] // Tests use more of it.
+mod scoring;
+
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write as _;
@@ -15,13 +18,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use crate::scoring::score::in_parallel;
+use crate::scoring::score::tasks::{TaskField, TaskScore, TaskSpell, score_task};
+use crate::scoring::score::{Delay, Score, Spell, Tally, score};
+use crate::scoring::truth::{Doubts, Field};
 use clap::{Args, Parser, Subcommand};
 use fleetwatch::cli::SharedReplayArgs;
 use fleetwatch::profile::ProfileSet;
-use fleetwatch::recording::score::tasks::{TaskField, TaskScore, TaskSpell, score_task};
-use fleetwatch::recording::score::{Delay, Score, Spell, Tally, score};
-use fleetwatch::recording::truth::{Doubts, Field};
-use fleetwatch::recording::{Archive, Recording, RecordingError, ReplayOptions, in_parallel};
+use fleetwatch::recording::{Archive, Recording, RecordingError, ReplayOptions};
 use fleetwatch::screen::harmless;
 use fleetwatch::state::Phase;
 use fleetwatch::time::Span;
@@ -72,8 +76,8 @@ struct ScoreArgs {
 }
 
 fn field(text: &str) -> Result<Field, String> {
-    let known = Field::ALL.iter().copied().find(|field| field.word() == text);
-    known.ok_or_else(|| format!("it takes {}", Field::words().join(", ")))
+    let names = || Field::ALL.iter().map(|field| field.word()).collect::<Vec<_>>().join(", ");
+    Field::of_word(text).ok_or_else(|| format!("it takes {}", names()))
 }
 
 fn percentage(text: &str) -> Result<f64, String> {

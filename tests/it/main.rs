@@ -4,6 +4,9 @@
 // What cannot be set up fails the test.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[allow(dead_code)] // The lab uses more of it.
+#[path = "../../examples/lab/scoring/mod.rs"]
+mod scoring;
 mod support;
 
 /// Tests of the library without tmux and without a terminal.

@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
+use crate::scoring::score::in_parallel;
 use fleetwatch::profile::{Classification, ProfileSet};
-use fleetwatch::recording::{Archive, Player, in_parallel};
+use fleetwatch::recording::{Archive, Player};
 use fleetwatch::screen::{Color, PaneFacts, Screen, Style};
 use fleetwatch::state::{Phase, Tri};
 

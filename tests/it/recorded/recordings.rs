@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 use std::path::Path;
 
+use crate::scoring::truth::{Field, Truth};
 use fleetwatch::dialog::{Dialog, Manner, Verdict, in_words};
 use fleetwatch::hash::fnv;
 use fleetwatch::profile::{Composed, ProfileSet, Submitted};
-use fleetwatch::recording::truth::{Field, Truth};
 use fleetwatch::recording::{Archive, EventKind, Player, RecordedEvent, RecordingError, Size};
 use fleetwatch::screen::Screen;
 

@@ -9,12 +9,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::scoring::score::in_parallel;
+use crate::scoring::score::tasks::{TaskField, score_task};
+use crate::scoring::score::{Score, Tally, score};
+use crate::scoring::truth::Doubts;
+use crate::scoring::truth::Field;
 use fleetwatch::profile::ProfileSet;
-use fleetwatch::recording::score::tasks::{TaskField, score_task};
-use fleetwatch::recording::score::{Score, Tally, score};
-use fleetwatch::recording::truth::Doubts;
-use fleetwatch::recording::truth::Field;
-use fleetwatch::recording::{Archive, RecordingError, ReplayOptions, in_parallel};
+use fleetwatch::recording::{Archive, RecordingError, ReplayOptions};
 
 /// Tallies by agent version and field.
 type Table = BTreeMap<(String, &'static str), Tally>;

@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::scoring::score::in_parallel;
+use crate::scoring::score::{Score, score};
+use crate::scoring::truth::Doubts;
+use crate::scoring::truth::Field;
 use fleetwatch::profile::ProfileSet;
-use fleetwatch::recording::score::{Score, score};
-use fleetwatch::recording::truth::Doubts;
-use fleetwatch::recording::truth::Field;
-use fleetwatch::recording::{Archive, ReplayOptions, Sampling, VersionSource, in_parallel};
+use fleetwatch::recording::{Archive, ReplayOptions, Sampling, VersionSource};
 use fleetwatch::time::Span;
 
 /// Every recording of the archive with its score.

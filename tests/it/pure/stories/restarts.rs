@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::scoring::score::in_parallel;
 use fleetwatch::fleet::{
     Capture, Declared, Fleet, Input, PaneId, PaneReport, PollResult, ServerId, ServerReport, TerminalKey,
 };
 use fleetwatch::profile::ProfileSet;
-use fleetwatch::recording::{Frame, Player, in_parallel, program};
+use fleetwatch::recording::{Frame, Player, program};
 use fleetwatch::state::{Completion, Phase, State};
 use fleetwatch::time::Span;
 

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::{EventKind, Recording, RecordingError};
-use crate::state::{Availability, Phase, Tri, TurnResult, words};
-use crate::time::Span;
+use fleetwatch::recording::{EventKind, Recording, RecordingError};
+use fleetwatch::state::{Availability, Phase, Tri, TurnResult};
+use fleetwatch::time::Span;
 
-words! {
+fields! {
     /// A field of the public state that recordings judge, by its name in `truth` markers, in the order of SPEC §13.
     Field {
         Availability = "availability", AcceptingInput = "accepting_input", EditingInput = "editing_input",
@@ -62,7 +62,7 @@ impl Truth {
     }
 
     /// Judged milliseconds over all fields, until a recording's end.
-    pub(super) fn judged_ms(&self, end: Span) -> u64 {
+    pub fn judged_ms(&self, end: Span) -> u64 {
         let of_field = |labels: &Vec<Label>| -> u64 {
             let ends = labels.iter().skip(1).map(|label| label.from).chain([end]);
             let spans = labels.iter().zip(ends).filter(|(label, _)| label.value.is_some());
@@ -72,7 +72,7 @@ impl Truth {
     }
 
     /// Judges nothing of a field from one time to another.
-    pub(super) fn leave_out(&mut self, field: Field, from: Span, to: Span) {
+    pub fn leave_out(&mut self, field: Field, from: Span, to: Span) {
         let labels = &mut self.labels[field as usize];
         let at_end = labels.iter().rev().find(|label| label.from <= to).and_then(|label| label.value);
         let position = labels.partition_point(|label| label.from < from);
@@ -158,7 +158,7 @@ impl Doubts {
 
     /// Takes the doubted labels out of a recording's truth. `source_name` is where the recording is: a file or its name
     /// in an archive.
-    pub(super) fn apply(&self, source_name: &str, truth: &mut Truth) {
+    pub fn apply(&self, source_name: &str, truth: &mut Truth) {
         for doubt in self.0.iter().filter(|doubt| doubt.is_about(source_name)) {
             doubt.fields.iter().for_each(|field| truth.leave_out(*field, doubt.from, doubt.to));
         }

@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::truth::{Doubts, Field, Truth};
-use super::{Recording, RecordingError, ReplayOptions, replay};
-use crate::profile::ProfileSet;
-use crate::state::{InputMode, State, TurnResult, UiContext};
-use crate::time::Span;
+use fleetwatch::profile::ProfileSet;
+use fleetwatch::recording::{Recording, RecordingError, ReplayOptions, replay};
+use fleetwatch::state::{InputMode, State, TurnResult, UiContext};
+use fleetwatch::time::Span;
 
 /// How long a state may lag the truth.
 pub const LAG: Span = Span::from_secs(1);

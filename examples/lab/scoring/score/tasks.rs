@@ -6,13 +6,12 @@
 use serde_json::{Map, Value};
 
 use super::{Judging, Spell, Stretch, Tally, join};
-use crate::ids::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
-use crate::recording::{EventKind, Frame, Player, Recording, RecordingError};
-use crate::state::words;
-use crate::task::{
+use fleetwatch::ids::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
+use fleetwatch::recording::{EventKind, Frame, Player, Recording, RecordingError};
+use fleetwatch::task::{
     PaneState, Preview, Registration, SETTLED, SessionSnapshot, Task, TaskDisplay, TaskPoll, TaskSnapshot, TaskTracker,
 };
-use crate::time::{Span, Timestamp};
+use fleetwatch::time::{Span, Timestamp};
 
 /// How often the window is polled.
 const POLL: Span = Span::from_millis(250);
@@ -20,7 +19,7 @@ const POLL: Span = Span::from_millis(250);
 /// What stands for a value that is not there.
 const NONE: &str = "none";
 
-words! {
+fields! {
     /// A field of a task that recordings judge.
     TaskField { Task = "task", ExitCode = "exit_code", Prompt = "prompt", Bells = "bells" }
 }
