@@ -109,8 +109,8 @@ struct App {
     /// The clock as it was read for the next frame, or the one that is shown: all ages on it go by this time.
     now: Timestamp,
     /// The last frame that a key asked for, and whether the next one is such: what agents do does not keep a key waiting.
-    last_answer: Instant,
-    is_answer: bool,
+    last_key_frame: Instant,
+    is_key_frame: bool,
     /// When the next frame is to be drawn because something has changed; times change by themselves.
     due: Option<Instant>,
 }
@@ -153,8 +153,8 @@ impl App {
             wants_to_end: false,
             last_frame: Instant::now(),
             now: clock::now(),
-            last_answer: Instant::now(),
-            is_answer: false,
+            last_key_frame: Instant::now(),
+            is_key_frame: false,
             due: None,
         })
     }
@@ -262,8 +262,8 @@ impl App {
 
     /// Asks for the frame that shows what the operator has done.
     fn want_answer(&mut self) {
-        self.is_answer = true;
-        self.want_frame_at(self.last_answer + KEY_FRAME);
+        self.is_key_frame = true;
+        self.want_frame_at(self.last_key_frame + KEY_FRAME);
     }
 
     /// None is asked for while another program has the terminal.
@@ -382,8 +382,8 @@ impl App {
             None => self.tty.give_title_back()?,
         }
         self.last_frame = Instant::now();
-        if std::mem::take(&mut self.is_answer) {
-            self.last_answer = self.last_frame;
+        if std::mem::take(&mut self.is_key_frame) {
+            self.last_key_frame = self.last_frame;
         }
         self.due = None;
         Ok(())

@@ -125,7 +125,7 @@ impl Engine {
     ) -> Result<(Self, Actor), Error> {
         // By this name other processes tell that what it sets in tmux is still in use.
         process::take_name();
-        settings.poll.keeper = Some(poll::owner());
+        settings.poll.counter = Some(poll::this_process());
         let (to_operations, operations) = mpsc::unbounded_channel();
         let (to_asked, asked) = mpsc::unbounded_channel();
         let (to_deliveries, deliveries) = mpsc::unbounded_channel();
@@ -336,8 +336,8 @@ impl Engine {
     /// # Errors
     /// As [`Engine::start`]; nothing has changed then.
     pub fn set_servers(&mut self, poll: poll::Settings, servers: &[ServerId]) -> Result<(), Error> {
-        let keeper = self.settings.poll.keeper.clone();
-        let before = std::mem::replace(&mut self.settings.poll, poll::Settings { keeper, ..poll });
+        let counter = self.settings.poll.counter.clone();
+        let before = std::mem::replace(&mut self.settings.poll, poll::Settings { counter, ..poll });
         let watchers = match self.watch(servers) {
             Ok(watchers) => std::mem::replace(&mut self.watchers, watchers),
             Err(error) => {

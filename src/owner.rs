@@ -1,8 +1,7 @@
 //! One process polls each tmux server, acts for it, and tells the others (SPEC §15).
 //!
-//! Of all processes of a user that share a history, the **owner** of a server holds its [`lease`], polls it and hands
-//! every input on to its **clients** over a socket. A client starts from a checkpoint of what the owner knows; the same
-//! inputs at the same times then bring its own fleet to the same states, so it can continue alone when the owner ends.
+//! Of all processes of a user that share a history, the **owner** of a server holds its [`lease`], polls it and tells its
+//! **clients** over a socket what is known and what changes. A client shows that, and goes on from it when the owner ends.
 //! Each process has one [`Watcher`] per server, as owner or as client. Only the owner, who has the [`Lead`], notifies,
 //! sends queued messages and records what happens. What any process does to a terminal its owner performs ([`Actor`]).
 //!

@@ -4,9 +4,9 @@
 //! when to poll next; this file asks, waits and passes on.
 
 mod identify;
-mod keeper;
 mod once;
 mod plan;
+mod task_hooks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,14 +17,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 
-pub use crate::config::Ticks;
-pub use keeper::{is_alive, owner};
 pub use once::tell;
 pub use plan::Own;
+pub use task_hooks::{is_alive, this_process};
 
 use crate::agent_record::AgentRecordReading;
 use crate::clock::now;
-use crate::config::{Adopted, RecordsConfig, Rules};
+use crate::config::{Adopted, RecordsConfig, Rules, Ticks};
 use crate::fleet::{
     Capture, Input, PaneId, PaneReport, PollResult, Replaced, ServerId, ServerLoad, ServerReport, TaskReport,
     TerminalKey,
@@ -37,9 +36,9 @@ use crate::state::Availability;
 use crate::status::Status;
 use crate::time::Span;
 use crate::tmux::{self, Error, KnownRows, Listing, Server};
-use keeper::Chosen;
-use keeper::TaskHooks;
 use plan::{PollReport, ServerMemory, Suspect};
+use task_hooks::Chosen;
+use task_hooks::TaskHooks;
 
 /// Screens that one call captures: it has a deadline, and while it runs tmux serves nobody else.
 const CAPTURES: usize = 512;
@@ -63,8 +62,8 @@ pub struct Settings {
     pub own: Own,
     /// The history, from which terminals and tasks are recalled and in which other processes record that they kill a task.
     pub history: Option<PathBuf>,
-    /// This process, as [`owner`] names it, when it has bells counted in task sessions until it calls [`release`].
-    pub keeper: Option<String>,
+    /// This process, as [`this_process`] names it, when it has bells counted in task sessions until it calls [`release`].
+    pub counter: Option<String>,
     /// Whether the records are read that agents write about their own sessions.
     pub records: Arc<RecordsConfig>,
     /// Whether the git repositories are read that agents work in.
@@ -88,7 +87,7 @@ impl Settings {
         let records = Arc::new(config.records.clone());
         let (adopted, git) = (Adopted::location(), watch.git);
         let hosts = HostCount::default();
-        Self { ticks, tmux, rules, adopted, own: own(), history, keeper: None, records, git, hosts }
+        Self { ticks, tmux, rules, adopted, own: own(), history, counter: None, records, git, hosts }
     }
 }
 
@@ -110,7 +109,7 @@ pub struct PollerState {
 #[derive(Debug)]
 pub struct Poller {
     task: JoinHandle<()>,
-    asked: Arc<Asked>,
+    requests: Arc<PollRequests>,
     polls: mpsc::Receiver<Polled>,
 }
 
@@ -122,26 +121,26 @@ impl Poller {
 
     /// Polls at once, and then more often for a while, because something was sent.
     pub fn wake(&self) {
-        self.asked.wake.notify_one();
+        self.requests.wake.notify_one();
     }
 
-    /// Whether a dashboard shows the server: else a fleet that stands still is polled less often.
-    pub fn is_shown(&self, is_shown: bool) {
-        if !self.asked.is_shown.swap(is_shown, Ordering::Relaxed) && is_shown {
+    /// Says whether a dashboard shows the server: else a fleet that stands still is polled less often.
+    pub fn set_shown(&self, is_shown: bool) {
+        if !self.requests.is_shown.swap(is_shown, Ordering::Relaxed) && is_shown {
             self.wake();
         }
     }
 
-    /// The same, and nothing that was known before is relied on: somebody has a name to act on.
+    /// Polls at once, and relies on nothing that was known before: somebody has a name to act on.
     pub fn ask_anew(&self) {
-        self.asked.anew.store(true, Ordering::Relaxed);
+        self.requests.anew.store(true, Ordering::Relaxed);
         self.wake();
     }
 }
 
 /// What is asked of a running poller.
 #[derive(Debug, Default)]
-struct Asked {
+struct PollRequests {
     wake: Notify,
     /// The next poll is to ask for all facts of all panes.
     anew: AtomicBool,
@@ -173,15 +172,15 @@ pub fn spawn(
 ) -> Result<Poller, Error> {
     let mut poller = ServerPoller::new(settings, profiles, server, since)?;
     let (inputs, polls) = mpsc::channel(WAITING_INPUTS);
-    let asked = Arc::new(Asked::default());
-    let is_asked = Arc::clone(&asked);
+    let requests = Arc::new(PollRequests::default());
+    let asked = Arc::clone(&requests);
     let task = tokio::spawn(async move {
         loop {
             let began = Instant::now();
-            if is_asked.anew.swap(false, Ordering::Relaxed) {
+            if asked.anew.swap(false, Ordering::Relaxed) {
                 poller.rows.doubt();
             }
-            poller.memory.is_shown(is_asked.is_shown.load(Ordering::Relaxed));
+            poller.memory.set_shown(asked.is_shown.load(Ordering::Relaxed));
             let polled = poller.poll().await;
             let pause = poller.pause();
             let kills = match &polled.tasks {
@@ -195,11 +194,11 @@ pub fn spawn(
             }
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                () = is_asked.wake.notified() => poller.memory.hurry(),
+                () = asked.wake.notified() => poller.memory.hurry(),
             }
         }
     });
-    Ok(Poller { task, asked, polls })
+    Ok(Poller { task, requests, polls })
 }
 
 /// The result of one poll of a server.
@@ -295,7 +294,7 @@ struct ServerPoller {
     on_host: Option<OnHost>,
     profiles: Arc<ProfileSet>,
     memory: ServerMemory,
-    keeper: TaskHooks,
+    hooks: TaskHooks,
     chosen: Chosen,
     recall: Recall,
     versions: VersionCache,
@@ -320,12 +319,12 @@ struct ServerPoller {
 
 impl ServerPoller {
     fn new(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId, since: PollerState) -> Result<Self, Error> {
-        let Settings { ticks, tmux, rules, adopted, own, history, keeper, records, git, hosts } = settings;
+        let Settings { ticks, tmux, rules, adopted, own, history, counter, records, git, hosts } = settings;
         let memory = ServerMemory::new(server.clone(), ticks, rules, own, Arc::clone(&profiles));
         let server = Server::new(server, tmux)?;
         // Of a host only the screens, titles and processes are read.
         let git = (git && server.id().host.is_none()).then(GitWatch::default);
-        let keeper = TaskHooks::new(keeper, since.hooks_set);
+        let hooks = TaskHooks::new(counter, since.hooks_set);
         Ok(Self {
             on_host: server.id().host.is_some().then(|| hosts.join()),
             processes: TableReading::begin(&server),
@@ -333,7 +332,7 @@ impl ServerPoller {
             server,
             profiles,
             memory,
-            keeper,
+            hooks,
             chosen: Chosen::new(adopted),
             versions: VersionCache::default(),
             agents: BTreeMap::new(),
@@ -444,8 +443,8 @@ impl ServerPoller {
         self.agents.retain(|pid, _| there.contains(pid));
         self.read_records(&mut report.panes).await;
         self.read_git(&mut report.panes).await;
-        self.keeper.ensure_hooks(&self.server, &instance, &report.sessions).await;
-        self.keeper.remove_hooks(&self.server, &report.others).await;
+        self.hooks.ensure_hooks(&self.server, &instance, &report.sessions).await;
+        self.hooks.remove_hooks(&self.server, &report.others).await;
         self.awaits_exit_status = report.owes_exit_status.is_some();
         if let Some(pid) = report.owes_exit_status {
             // Seen on 3.3a: tmux misses the signal that its child has ended, and asks for it only with the next one.
@@ -528,6 +527,6 @@ impl ServerPoller {
 /// # Errors
 /// tmux does not answer; the next process that watches takes it back then.
 pub async fn release(settings: &Settings, server: &ServerId) -> Result<(), Error> {
-    let Some(owner) = settings.keeper.clone() else { return Ok(()) };
+    let Some(owner) = settings.counter.clone() else { return Ok(()) };
     Server::new(server.clone(), settings.tmux.clone())?.stop_counting(&[owner]).await
 }

@@ -79,7 +79,7 @@ pub trait Gate: Send {
 impl Gate for () {}
 
 impl Sender {
-    /// A sender that reads screens with a library's profiles, writes down in a history what it does, and takes turns with
+    /// A sender that reads screens with these profiles, writes down in a history what it does, and takes turns with
     /// others that have the same directory for locks.
     pub fn new(profiles: Arc<ProfileSet>, tmux: tmux::Settings, history: History, locks: Option<PathBuf>) -> Self {
         let (profiles, turns) = (Arc::new(RwLock::new(profiles)), Arc::new(Turns::new(locks)));
@@ -114,7 +114,7 @@ impl Sender {
         self.turns.check()
     }
 
-    /// Reads screens with another library's profiles from now on; so do all clones.
+    /// Reads screens with other profiles from now on; so do all clones.
     pub fn set_profiles(&self, profiles: Arc<ProfileSet>) {
         *self.profiles.write().unwrap_or_else(PoisonError::into_inner) = profiles;
     }

@@ -188,15 +188,27 @@ impl Status {
 
     /// The word that people read.
     pub fn word(self) -> Cow<'static, str> {
-        match self {
-            Status::Asks => Cow::Borrowed("asks"),
-            Status::Running => Cow::Borrowed("running"),
-            Status::CutOff => Status::Failed.word(),
-            Status::Suspended => Cow::Borrowed("suspended"),
-            Status::Exited(Some(code)) => Cow::Owned(format!("exited {code}")),
-            Status::Exited(None) => Cow::Borrowed("exited ?"),
-            other => Cow::Borrowed(other.name()),
-        }
+        Cow::Borrowed(match self {
+            Status::Approval => "approval",
+            Status::Question => "question",
+            Status::Asks => "asks",
+            Status::Trust => "trust",
+            Status::Setup => "setup",
+            Status::Limit => "limit",
+            Status::Failed | Status::CutOff => "failed",
+            Status::Exited(Some(code)) => return Cow::Owned(format!("exited {code}")),
+            Status::Exited(None) => "exited ?",
+            Status::Stalled => "stalled",
+            Status::Error => "error",
+            Status::Interrupted => "interrupted",
+            Status::Finished => "finished",
+            Status::Working => "working",
+            Status::Running => "running",
+            Status::Ready => "ready",
+            Status::Suspended => "suspended",
+            Status::Unknown => "unknown",
+            Status::Gone => "gone",
+        })
     }
 
     /// The name in JSON that counts it: agents and tasks share those of agents.
@@ -252,20 +264,20 @@ impl Status {
     /// The place of its group in [`Status::GROUPS`].
     pub const fn place(self) -> usize {
         match self.group() {
-            Status::Failed => 1,
+            Status::Approval | Status::Question | Status::Trust | Status::Setup | Status::Limit | Status::Asks => 0,
+            Status::Failed | Status::Exited(_) | Status::CutOff => 1,
             Status::Stalled => 2,
             Status::Error => 3,
             Status::Interrupted => 4,
             Status::Finished => 5,
-            Status::Working => 6,
+            Status::Working | Status::Running => 6,
             Status::Ready => 7,
-            Status::Unknown => 8,
+            Status::Unknown | Status::Suspended => 8,
             Status::Gone => 9,
-            _ => 0,
         }
     }
 
-    /// What a number of its group are called: `needs you`, `3 failed`.
+    /// What so many of its group are called: `needs you`, `failed`.
     pub fn group_word(self, count: usize) -> &'static str {
         match self.group() {
             Status::Approval if count == 1 => "needs you",

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
-/// The commands in the order of the help, in groups; those of the last group are for writers of profiles and scripts.
+/// The commands in the order of the help, in groups; the others are listed under More.
 pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ("See", &["list", "watch", "status", "output", "explain", "history"]),
     ("Act", &["new", "send", "queue", "answer", "keys", "wait", "name", "close"]),

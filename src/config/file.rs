@@ -51,7 +51,7 @@ pub(super) struct WatchTable {
     pub tick_ms: Option<i64>,
     /// Milliseconds between two polls while something changes.
     pub fastest_tick_ms: Option<i64>,
-    /// Milliseconds between two polls while nothing changes.
+    /// Milliseconds between two polls once nothing has changed for a while and no dashboard shows the server.
     pub slowest_tick_ms: Option<i64>,
     /// Milliseconds that a server may take to answer.
     pub timeout_ms: Option<i64>,

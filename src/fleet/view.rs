@@ -1,4 +1,4 @@
-//! The fleet's view, for drawing and printing.
+//! The view of the fleet, for drawing and printing, and what a poller reports to it.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;

@@ -24,7 +24,7 @@ use crate::sender::{Gate, OperationEvent, Sender, StepLimits};
 /// How long an owner, or a process that it asks whether it may begin, may be silent before it counts as stopped.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// What the owner says of it.
+/// What the owner tells who asked for an operation.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Progress {

@@ -57,7 +57,7 @@ impl WatchTask {
         beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             let ranks = clients.all.iter().map(|client| client.rank).chain([self.settings.rank]);
-            poller.is_shown(ranks.max() == Some(Rank::Dashboard));
+            poller.set_shown(ranks.max() == Some(Rank::Dashboard));
             tokio::select! {
                 Some(poll::Polled { began, input }) = poller.next() => {
                     // What was seen before this process was stopped is no news any more.

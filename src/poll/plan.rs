@@ -299,8 +299,8 @@ impl ServerMemory {
         self.pace.hurry();
     }
 
-    /// Whether a dashboard shows the server.
-    pub(super) fn is_shown(&mut self, is_shown: bool) {
+    /// Says whether a dashboard shows the server.
+    pub(super) fn set_shown(&mut self, is_shown: bool) {
         self.pace.is_shown = is_shown;
     }
 

@@ -29,7 +29,7 @@ pub enum Grouping {
     Session,
     Agent,
     Host,
-    /// The label that the configuration gives.
+    /// The label that the operator or the configuration gives.
     Label,
 }
 

@@ -99,7 +99,7 @@ impl Width {
 }
 
 /// The columns, left to right. One more is one more line.
-pub const COLUMNS: [Column; 22] = [
+pub const COLUMNS: &[Column] = &[
     column(NAME, Width::Fixed([10, 14, 20]), Rank::Stays, |it, _| it.id().to_owned(), CellLook::Name)
         .about("its own name, or the one that you gave it"),
     column(SERVER, fixed(14), Rank::Usual(2), |it, _| it.key().server.to_string(), CellLook::Quiet)

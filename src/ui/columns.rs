@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn each_column_is_explained_in_the_rows_that_the_list_has_for_it() {
-        for column in &COLUMNS {
+        for column in COLUMNS {
             let said = text::wrapped(column.about, 33, usize::MAX);
             assert!(!said.is_empty() && said.len() <= usize::from(ABOUT), "{}: {said:?}", column.title);
         }

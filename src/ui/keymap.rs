@@ -22,7 +22,7 @@ pub enum Context {
     Composer,
     /// The dialog of an agent.
     Dialog,
-    /// The text that answers a dialog.
+    /// The text that answers a dialog or a task.
     Answer,
     /// Why a terminal is said to be what it is.
     Explanation,

@@ -1,4 +1,4 @@
-//! All tests that see fleetwatch from outside, in one binary. `cargo test --test it pure::` takes seconds, `recorded::` and
+//! All tests that see fleetwatch from outside, in one binary. `cargo test --test it pure::` takes about a minute, `recorded::` and
 //! `tmux::` take minutes.
 
 // What cannot be set up fails the test.

@@ -398,7 +398,7 @@ fn the_tick_follows_what_happens() {
     assert_eq!(tmux.memory.pause(Duration::ZERO), shortest);
     let slow = usual * SLOW;
     let mut pauses = |is_shown| {
-        tmux.memory.is_shown(is_shown);
+        tmux.memory.set_shown(is_shown);
         let poll = |_| {
             tmux.clock += 1;
             tmux.poll();

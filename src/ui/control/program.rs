@@ -24,7 +24,8 @@ fn perform(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
         Action::MuteAll => return ui.toggle_notices(view),
         Action::Reload => return vec![Request::Reload, Request::Redraw],
         Action::Suspend => return vec![Request::Suspend],
-        _ => return vec![Request::Quit],
+        Action::Quit => return vec![Request::Quit],
+        _ => {}
     }
     Vec::new()
 }

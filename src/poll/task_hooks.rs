@@ -82,7 +82,7 @@ impl TaskHooks {
 }
 
 /// This process, as task sessions remember it.
-pub fn owner() -> String {
+pub fn this_process() -> String {
     format!("{}@{}", std::process::id(), process::machine())
 }
 
