@@ -13,7 +13,7 @@ use crate::ids::{ServerId, TerminalKey};
 use crate::notify::{HOLD, Occasion, statement};
 use crate::pattern::{Pattern, filled};
 use crate::screen::harmless;
-use crate::state::{Availability, LEFT_UNWATCHED, State, TurnResult};
+use crate::state::{Availability, Change, LEFT_UNWATCHED, Phase, State, TurnResult};
 use crate::task::{Happening, Preview, TaskEvent, TaskFields};
 use crate::time::{Span, Timestamp};
 
@@ -135,10 +135,12 @@ impl FollowUpEvent {
     }
 
     /// The recent event that an agent's state shows, if somebody watched since then. What nobody saw happen is no news.
-    fn of_agent(key: &TerminalKey, state: &State, watched: Timestamp, now: Timestamp) -> impl Iterator<Item = Self> {
+    fn of_agent(terminal: &Terminal, watched: Timestamp, now: Timestamp) -> impl Iterator<Item = Self> {
+        let Terminal { key, state, .. } = terminal;
         let is_news = move |at: Timestamp| at <= now && now.since(at) < NEWS;
         let turn = &state.last_turn;
-        let is_seen = turn.at.is_some_and(|at| is_news(at) && (turn.began.is_some() || at > watched));
+        let is_seen = |at: Timestamp| turn.began.is_some() || at > watched || was_seen_to_work(terminal, at);
+        let is_seen = turn.at.is_some_and(|at| is_news(at) && is_seen(at));
         let end = is_seen.then(|| Self::of_end(key, state)).flatten();
         let need = is_news(state.since).then(|| Self::of_need(key, state)).flatten();
         end.into_iter().chain(need)
@@ -202,7 +204,7 @@ impl RecentEvents {
             if !leads(&terminal.key.server) {
                 continue;
             }
-            for event in FollowUpEvent::of_agent(&terminal.key, &terminal.state, watched, now) {
+            for event in FollowUpEvent::of_agent(terminal, watched, now) {
                 let stands_at = event.at + HOLD;
                 if stands_at > now {
                     self.due = Some(self.due.map_or(stands_at, |due| due.min(stands_at)));
@@ -219,6 +221,12 @@ impl RecentEvents {
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         self.due
     }
+}
+
+/// Whether an agent worked by what was known until it ended at a time: who watched before has seen that, and died.
+fn was_seen_to_work(terminal: &Terminal, ended: Timestamp) -> bool {
+    let worked = |changed: &Change| changed.field == "phase" && changed.from == Phase::Active.word();
+    terminal.transitions.iter().any(|transition| transition.at >= ended && transition.changed.iter().any(worked))
 }
 
 /// One harmless line of bounded length: what other terminals show goes into an agent's prompt.

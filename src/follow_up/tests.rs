@@ -7,7 +7,7 @@ use crate::fleet::{self, Capture, Declared, Fleet, Input, PaneId, PaneReport, Po
 use crate::ids::WindowId;
 use crate::profile::{ProfileSet, Program};
 use crate::screen::PaneFacts;
-use crate::state::{Attention, LastTurn, TurnSource};
+use crate::state::{Attention, LastTurn, TaskStatus, Transition, TurnSource};
 use crate::task::{Batch, Happening};
 
 fn at(seconds: f64) -> Timestamp {
@@ -96,6 +96,18 @@ impl Scene {
         self.terminal.state.last_turn = LastTurn { result, source, began, at, ..LastTurn::NONE };
     }
 
+    fn turns(&mut self, seconds: f64, (from, to): (&str, &str)) {
+        let changed = vec![Change { field: "phase".into(), from: from.into(), to: to.into() }];
+        let summary = TaskStatus::Idle.summary(None);
+        self.terminal.transitions.push_back(Transition {
+            at: at(seconds),
+            changed,
+            summary,
+            note: None,
+            evidence: Arc::default(),
+        });
+    }
+
     fn asks(&mut self, since: f64) {
         let state = &mut self.terminal.state;
         (state.attention, state.since, state.since_exact) = (Attention::Approval, at(since), true);
@@ -139,6 +151,15 @@ fn what_began_before_anybody_watched_or_wanted_to_know_is_no_news() {
     assert_eq!(scene.take(9.0), [""; 0]);
     scene.ends(None, 12.0);
     assert_eq!(scene.take(13.0), ["finished"], "it was seen to end");
+    let mut scene = Scene::new();
+    scene.ends(None, 4.0);
+    scene.turns(4.0, ("active", "ready"));
+    assert_eq!(scene.take(4.0), [""; 0]);
+    assert_eq!(scene.take(5.0), ["finished"], "who watched before has seen it work");
+    let mut scene = Scene::new();
+    scene.ends(None, 4.0);
+    scene.turns(4.0, ("unknown", "ready"));
+    assert_eq!((scene.take(4.0), scene.take(5.0)), (Vec::new(), Vec::new()));
     scene.ends(Some(1.0), 14.0);
     scene.events = RecentEvents::since(at(15.0));
     assert_eq!(scene.take(19.0), [""; 0]);
