@@ -37,6 +37,7 @@ use crate::sender::OperationEvent;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Span, Timestamp};
+use crate::tmux::living_but;
 use crate::ui::{Action, OverlayEvent, Topic, Ui, UiOptions, outcome_text};
 use actors::{Actors, Continuation};
 pub use appearance::Environment;
@@ -68,6 +69,8 @@ pub struct Settings {
     pub greeting: Option<&'static str>,
     /// Completes the commands in a hint.
     pub hint: fn(&str) -> String,
+    /// Whether the operator did not choose which server is shown, and is told of others where nothing is there to show.
+    pub tells_others: bool,
 }
 
 /// Shows the dashboard until the operator leaves it, the terminal goes away, or the system ends the program.
@@ -113,11 +116,13 @@ struct App {
     is_key_frame: bool,
     /// When the next frame is to be drawn because something has changed; times change by themselves.
     due: Option<Instant>,
+    /// When to look which other servers the user has, where they are told of.
+    looks_at: Option<Instant>,
 }
 
 impl App {
     fn start(settings: Settings) -> Result<Self, AppError> {
-        let Settings { config, watching, servers, source, greeting, hint } = settings;
+        let Settings { config, watching, servers, source, greeting, hint, tells_others } = settings;
         let appearance = appearance::options(&config.ui, &source.directories())?;
         let profiles = Arc::clone(&watching.profiles);
         let history = History::start(&config.history);
@@ -156,6 +161,7 @@ impl App {
             last_key_frame: Instant::now(),
             is_key_frame: false,
             due: None,
+            looks_at: tells_others.then(Instant::now),
         })
     }
 
@@ -297,6 +303,7 @@ impl App {
         let health = self.history.health();
         self.ui.set_history_trouble(health.trouble());
         self.ui.set_cannot_wait(health.why_nothing_waits());
+        self.look_for_others();
         // What nobody sees does not count as seen, and no message goes before it was.
         if self.lent.is_none() {
             for request in self.ui.update(&self.engine.fleet().view(now)) {
@@ -333,6 +340,17 @@ impl App {
                 Update::Delivery(DeliveryEvent::Unclear(_)) => {}
                 Update::Delivery(DeliveryEvent::FollowUp(text)) => self.ui.notify(Status::Ready, text, clock::now()),
             }
+        }
+    }
+
+    /// Looks which servers of the user are not watched, while there is nothing to show.
+    fn look_for_others(&mut self) {
+        let view = self.engine.fleet().view(self.now);
+        let is_bare = view.terminals.is_empty() && view.tasks.is_empty();
+        if is_bare && self.looks_at.is_some_and(|at| at <= Instant::now()) {
+            self.looks_at = Some(Instant::now() + self.engine.settings().poll.ticks.longest);
+            let watched = self.engine.servers();
+            self.ui.show_other_servers(living_but(&watched.iter().collect::<Vec<_>>()));
         }
     }
 

@@ -44,6 +44,8 @@ pub struct Config {
     pub watch: WatchConfig,
     /// The tmux servers to watch when the command line names none; empty means the default server.
     pub servers: Vec<ServerId>,
+    /// Whether every server of the user on this machine is watched besides, also one that comes later.
+    pub every_server: bool,
     /// How to reach hosts that `ssh` does not reach.
     pub transports: Arc<[CommandTransport]>,
     /// Which panes are watched, and what is known of them beforehand.

@@ -4,13 +4,14 @@
 //! [`Engine::handle`] with the time, and take [`Engine::poll_update`] until there is none. Whoever may act for a server calls
 //! [`Engine::deliver`] afterwards, and [`Engine::leave`] at the end.
 
+mod finding;
 mod survey;
 mod update;
 
 use std::collections::VecDeque;
 use std::future::pending;
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
@@ -67,6 +68,8 @@ pub enum EngineEvent {
     Update(Update),
     /// The next part of a report that is taken in in parts.
     Part,
+    /// It is time to look which servers of the user there are.
+    Servers,
     /// Nothing happened but time.
     Timeout,
 }
@@ -86,6 +89,8 @@ pub struct Engine {
     updates: VecDeque<Update>,
     /// The remaining parts of a report. Until they are handled, no other report is, and time stands still.
     parts: VecDeque<ServerReport>,
+    /// When to look again which servers of the user there are, where all of them are watched.
+    look_at: Instant,
 }
 
 /// The parts of a process that may act for servers.
@@ -156,8 +161,9 @@ impl Engine {
         let (to_engine, owner_events) = mpsc::channel(WAITING_EVENTS);
         let fleet = Fleet::new(settings.fleet.clone(), Arc::clone(&settings.profiles));
         let (watchers, roles, updates) = (Vec::new(), Roles::default(), VecDeque::new());
-        let parts = VecDeque::new();
-        let mut engine = Self { fleet, settings, watchers, roles, to_engine, owner_events, acting, updates, parts };
+        let (parts, look_at) = (VecDeque::new(), Instant::now());
+        let mut engine =
+            Self { fleet, settings, watchers, roles, to_engine, owner_events, acting, updates, parts, look_at };
         engine.watchers = engine.watch(servers)?;
         Ok(engine)
     }
@@ -214,6 +220,7 @@ impl Engine {
             Some(event) = self.owner_events.recv() => EngineEvent::Owner(event),
             event = next_of(&mut self.acting) => event,
             () = sleep_until(timeout) => EngineEvent::Timeout,
+            () = tokio::time::sleep_until(self.look_at.into()), if self.settings.every.is_some() => EngineEvent::Servers,
         }
     }
 
@@ -244,6 +251,7 @@ impl Engine {
                     self.apply(Input::Server(part), at);
                 }
             }
+            EngineEvent::Servers => self.find_servers(now),
             EngineEvent::Timeout => {}
         }
         // Whatever happens, time passes.
@@ -314,6 +322,7 @@ impl Engine {
     /// Delivers by the rules of another configuration from now on.
     pub fn set_config(&mut self, config: &Config) {
         self.acting.iter_mut().for_each(|acting| acting.dispatcher.set_config(config));
+        self.settings.every = owner::EveryServer::of(config);
         if self.settings.follow_ups != config.follow_up {
             self.settings.follow_ups.clone_from(&config.follow_up);
             // Those with the same rules follow each other.
@@ -348,11 +357,16 @@ impl Engine {
         // The new watchers say who owns the servers.
         self.roles.lock().unwrap_or_else(PoisonError::into_inner).clear();
         for (server, watcher) in watchers.into_iter().filter(|(server, _)| !servers.contains(server)) {
-            let poll = self.settings.poll.clone();
-            self.take(Input::Unwatched { server: server.clone() }, clock::now());
-            tokio::spawn(async move { release(poll, server, watcher).await });
+            self.leave_server(server, watcher, clock::now());
         }
         Ok(())
+    }
+
+    /// The terminals of a server that is no longer watched leave the fleet.
+    fn leave_server(&mut self, server: ServerId, watcher: Watcher, now: Timestamp) {
+        let poll = self.settings.poll.clone();
+        self.take(Input::Unwatched { server: server.clone() }, now);
+        tokio::spawn(async move { release(poll, server, watcher).await });
     }
 
     /// Polls a server at once, as something was done there.

@@ -43,7 +43,7 @@ use crate::notify::NoticeId;
 use crate::poll;
 use crate::private::HeldLock;
 use crate::profile::ProfileSet;
-use crate::tmux::{Error, Server};
+use crate::tmux::{self, Error, Server};
 
 /// How often a process that polls by itself asks whether there is an owner to follow.
 const ASK_AGAIN: Duration = Duration::from_secs(2);
@@ -129,6 +129,27 @@ pub struct Settings {
     /// What agents are told, which only the owner does.
     pub follow_ups: Vec<FollowUpRule>,
     pub rank: Rank,
+    /// Where every server of the user is watched.
+    pub every: Option<EveryServer>,
+}
+
+/// All servers of the user on this machine are watched, as they come and go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EveryServer {
+    /// Those that are watched also while they do not run.
+    pub named: Vec<ServerId>,
+    /// The one on which something is started where nothing else is said.
+    pub home: ServerId,
+}
+
+impl EveryServer {
+    /// What a configuration says of it.
+    pub fn of(config: &Config) -> Option<Self> {
+        let named: Vec<ServerId> = config.servers.iter().cloned().map(tmux::named).collect();
+        let home = named.iter().find(|server| server.host.is_none()).cloned();
+        let home = home.unwrap_or_else(|| tmux::named(tmux::server_around()));
+        config.every_server.then_some(Self { named, home })
+    }
 }
 
 impl Settings {
@@ -136,7 +157,7 @@ impl Settings {
     pub fn new(config: &Config, profiles: Arc<ProfileSet>) -> Self {
         let fleet = fleet::Settings { tracker: config.tracker.clone(), ..fleet::Settings::default() };
         let (poll, follow_ups) = (poll::Settings::new(config), config.follow_up.clone());
-        Self { poll, profiles, fleet, follow_ups, rank: Rank::Reader }
+        Self { poll, profiles, fleet, follow_ups, rank: Rank::Reader, every: EveryServer::of(config) }
     }
 
     /// Equal in two processes if both read every screen in the same way, and tell agents the same.

@@ -243,6 +243,10 @@ impl Stale {
     }
 }
 
+/// What is said of an agent that has ended while its pane is still there; how it ended stands between the two.
+pub const HAS_ENDED: &str = "the agent has ended";
+pub const PANE_STAYS: &str = "; its pane is still there";
+
 /// The public state of an agent terminal (SPEC §2). Every key is always there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -364,6 +368,12 @@ impl State {
     /// Whether the agent was stopped and still is there.
     pub const fn is_suspended(&self) -> bool {
         matches!(self.diagnostics.process_state, ProcessState::Suspended)
+    }
+
+    /// How an agent ended whose pane is still there, as `exit 3` or `signal 9`; `None` where tmux does not tell.
+    pub fn ended_with(&self) -> Option<&str> {
+        let said = self.activity.as_deref().filter(|_| self.diagnostics.availability == Availability::TuiDown)?;
+        said.strip_prefix(HAS_ENDED)?.strip_suffix(PANE_STAYS)?.strip_prefix(" (")?.strip_suffix(')')
     }
 
     /// Whether the agent is there no more.

@@ -59,7 +59,7 @@ pub use request::{Copied, Decision, Request};
 pub use theme::{Appearance, Depth, Theme, ThemeError};
 pub use toast::{TOOK_ANSWER, Topic, outcome_text};
 
-use crate::fleet::{TerminalKey, View};
+use crate::fleet::{ServerId, TerminalKey, View};
 use crate::present::arrangement::{Grouping, RowKey, Sort, TableRow};
 use crate::present::columns::ChosenColumns;
 use crate::present::filter::Filter;
@@ -256,6 +256,11 @@ impl Ui {
     /// Says why no prompt can wait until its agent is ready, until it is told otherwise.
     pub fn set_cannot_wait(&mut self, why: Option<&'static str>) {
         self.memory.cannot_wait = why;
+    }
+
+    /// Names servers of the user that are not watched, where there is nothing to show.
+    pub fn show_other_servers(&mut self, others: Vec<ServerId>) {
+        self.memory.other_servers = others;
     }
 
     /// The messages to agents that are open from now on: that wait, are on their way, or are for the operator to

@@ -7,6 +7,7 @@ use super::App;
 use super::appearance::{self, profiles, stamps, tell_what_left};
 use crate::clock;
 use crate::config::{self, Config};
+use crate::ids::ServerId;
 use crate::poll;
 use crate::status::Status;
 use crate::ui::{Theme, Topic, UiOptions};
@@ -99,7 +100,7 @@ impl App {
         let watches = |config: &Config| {
             (config.watch.clone(), config.transports.clone(), config.rules.clone(), config.records.clone())
         };
-        if watches(&config) != watches(&self.config) || servers != self.engine.servers() {
+        if watches(&config) != watches(&self.config) || !is_same(&servers, &self.engine.servers()) {
             let watched = self.engine.set_servers(poll::Settings::new(&config), &servers);
             watched.map_err(|error| format!("{error} ({})", error.hint()))?;
         }
@@ -115,4 +116,9 @@ impl App {
         tell_what_left(&mut self.ui, &self.config);
         Ok(later.into_iter().filter(|(_, changed)| *changed).map(|(table, _)| table).collect())
     }
+}
+
+/// Whether both name the same servers, in whichever order they were found.
+fn is_same(some: &[ServerId], others: &[ServerId]) -> bool {
+    some.len() == others.len() && some.iter().all(|server| others.contains(server))
 }

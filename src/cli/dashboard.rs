@@ -20,14 +20,16 @@ pub async fn run(options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let again = options.clone();
     let read = move || {
-        let config = Loaded::find(&again.search_path())?.config;
+        let mut config = Loaded::find(&again.search_path())?.config;
+        config.every_server &= !again.names_a_server();
         let servers = again.servers(&config);
         Ok((config, servers))
     };
     let source = LoadSource::new(candidates(options), read, read_profiles(options));
     let (config, servers) = (watched.loaded.config.clone(), watched.servers.clone());
-    let watching = watched.watching(Rank::Dashboard);
-    let done = show(Settings { config, watching, servers, source, greeting: None, hint: completed }).await;
+    let (watching, tells_others) = (watched.watching(Rank::Dashboard), !options.names_a_server());
+    let done =
+        show(Settings { config, watching, servers, source, greeting: None, hint: completed, tells_others }).await;
     // The background process may have been killed meanwhile.
     watched.leave_to_background(options).await;
     done
@@ -52,7 +54,8 @@ pub async fn run_on(server: ServerId, config: Config, options: &GlobalOptions) -
     let config = Config { ui: own.ui, templates: own.templates, ..config };
     let profiles = Arc::new(options.profiles()?);
     let watching = owner::Settings { rank: Rank::Dashboard, ..owner::Settings::new(&config, profiles) };
-    show(Settings { config, watching, servers, source, greeting: Some(DEMO), hint: crate::demo::worded }).await
+    let (greeting, hint) = (Some(DEMO), crate::demo::worded as fn(&str) -> String);
+    show(Settings { config, watching, servers, source, greeting, hint, tells_others: false }).await
 }
 
 /// A function that reads the profiles again.

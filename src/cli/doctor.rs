@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::commands::completed;
 use super::config::{Checked, checked};
 use super::failure::without_number;
-use super::options::{living_but, user_profiles};
+use super::options::user_profiles;
 use super::survey::{Watched, join_all};
 use super::watch::unused_rules;
 use super::{Done, Failure, GlobalOptions, console, output};
@@ -333,10 +333,10 @@ const NAMED: usize = 8;
 
 /// The user's other servers that are alive here: agents start some of their own.
 fn unwatched(watched: &[&ServerId]) -> Option<Finding> {
-    let mut names = living_but(watched);
+    let mut names: Vec<String> = tmux::living_but(watched).iter().map(|server| server.socket.to_string()).collect();
     let first = names.first()?;
     let remedy = format!(
-        "`fleetwatch -L {}` shows one, a [[server]] with `socket` in the configuration watches it with the others",
+        "`fleetwatch -L {}` shows one; a [[server]] with `socket = \"*\"` in the configuration watches all of them",
         quoted(first)
     );
     let count = counted(names.len(), "tmux server");

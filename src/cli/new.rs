@@ -103,7 +103,7 @@ pub async fn run(args: &NewArgs, options: &GlobalOptions) -> Done {
     let name = args.agent.as_deref().unwrap_or_default();
     let order = or_refused(name, args.json, args.order())?;
     let watched = Watched::new(options)?;
-    let Some(id) = watched.servers.first() else {
+    let Some(id) = watched.home() else {
         return Err(Failure::usage("there is no server to start it on").hint("name one with `-L`"));
     };
     let config = &watched.loaded.config;

@@ -12,10 +12,9 @@ use super::Failure;
 use super::faults::first_fault;
 use crate::config::{Config, ConfigError, Loaded, SearchPath};
 use crate::fleet::{ServerId, Socket};
-use crate::private;
 use crate::profile::ProfileSet;
 use crate::record;
-use crate::tmux;
+use crate::tmux::{self, living_but, named, server_around};
 
 /// Values of options that are the words of a kind.
 macro_rules! values {
@@ -159,9 +158,8 @@ impl GlobalOptions {
         let chosen = if self.names_a_server() {
             let local = crate::tmux::local(self.socket_name.clone(), self.socket_path.clone());
             vec![ServerId { host: self.host.as_deref().map(Into::into), ..local }]
-        } else if config.servers.is_empty() {
-            let inside = std::env::var("TMUX").ok();
-            vec![ServerId { host: None, socket: inside.as_deref().map_or(Socket::Default, socket_of_environment) }]
+        } else if config.servers.is_empty() && !config.every_server {
+            vec![server_around()]
         } else {
             config.servers.clone()
         };
@@ -170,6 +168,10 @@ impl GlobalOptions {
             if !servers.contains(&server) {
                 servers.push(server);
             }
+        }
+        if config.every_server && !self.names_a_server() {
+            servers.extend(living_but(&servers.iter().collect::<Vec<_>>()));
+            servers.extend(servers.is_empty().then(|| named(server_around())));
         }
         servers
     }
@@ -202,64 +204,9 @@ pub(super) fn toml_files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// The socket that the variable `TMUX` (`socket,pid,session`) names.
-fn socket_of_environment(variable: &str) -> Socket {
-    // The path may contain commas; the two numbers after it do not.
-    let path = variable.rsplitn(3, ',').last().filter(|path| !path.is_empty());
-    path.map_or(Socket::Default, Socket::at)
-}
-
-// The name of a server's socket, the same inside the server and outside.
-
-/// The server by the name that `-L` takes, if its socket is in the directory where this user's tmux looks for names.
-/// Another user's directory, or one that only looks like it, has other servers of the same names.
-pub(super) fn named(server: ServerId) -> ServerId {
-    // The directory on a host is not known here.
-    let Socket::Path(path) = &server.socket else { return server };
-    let above = path.parent().and_then(Path::parent).filter(|_| server.host.is_none());
-    let Some(above) = above.filter(|above| homes().iter().any(|home| home == above)) else { return server };
-    let directory = of_user(above);
-    ServerId { socket: server.socket.named_in(&directory), ..server }
-}
-
-/// The directory in which this user's tmux makes sockets, in a place where tmux makes directories.
-pub(super) fn of_user(home: &Path) -> PathBuf {
-    home.join(format!("tmux-{}", rustix::process::getuid().as_raw()))
-}
-
-/// Where tmux makes its directory, as written and with links resolved.
-pub(super) fn homes() -> Vec<PathBuf> {
-    let chosen = std::env::var_os("TMUX_TMPDIR").map(PathBuf::from).filter(|path| path.exists());
-    let home = chosen.unwrap_or_else(|| PathBuf::from("/tmp"));
-    home.canonicalize().into_iter().chain([home]).collect()
-}
-
-/// The names of this user's living servers on this machine but these, in order.
-pub(super) fn living_but(known: &[&ServerId]) -> Vec<String> {
-    let Some(directory) = homes().first().map(|home| of_user(home)) else { return Vec::new() };
-    let sockets = std::fs::read_dir(&directory).into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_other = |path: &PathBuf| {
-        let socket = Socket::at(path).named_in(&directory);
-        let is_known = |id: &&ServerId| id.host.is_none() && id.socket.clone().named_in(&directory) == socket;
-        !known.iter().any(is_known) && private::is_listened(path)
-    };
-    let names = sockets.filter(is_other).filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
-    let mut names: Vec<String> = names.collect();
-    names.sort();
-    names
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_server_around_this_process_is_found_in_its_environment() {
-        assert_eq!(socket_of_environment("/tmp/tmux-0/work,811,3"), Socket::at("/tmp/tmux-0/work"));
-        assert_eq!(socket_of_environment("/run/a,b/tmux.sock,811,3"), Socket::at("/run/a,b/tmux.sock"));
-        assert_eq!(socket_of_environment(""), Socket::Default);
-        assert_eq!(socket_of_environment(",1,2"), Socket::Default);
-    }
 
     #[test]
     fn options_come_before_the_configuration() {
@@ -271,24 +218,5 @@ mod tests {
         assert_eq!(remote.servers(&config), [server(Some("box"), Socket::Default)]);
         let both = [server(None, Socket::Name("a".into())), server(None, Socket::Name("b".into()))];
         assert_eq!(GlobalOptions::default().servers(&config), both);
-    }
-
-    #[test]
-    fn a_path_is_a_name_only_where_this_users_tmux_looks_for_names() {
-        let user = rustix::process::getuid().as_raw();
-        let server =
-            |host: Option<&str>, path: &Path| ServerId { host: host.map(Into::into), socket: Socket::at(path) };
-        let name = |name: &str| ServerId { host: None, socket: Socket::Name(name.into()) };
-        for home in homes() {
-            let own = home.join(format!("tmux-{user}"));
-            assert_eq!(named(server(None, &own.join("work"))), name("work"));
-            assert_eq!(named(server(None, &own.join("default"))), ServerId::default());
-            let other_users = home.join(format!("tmux-{}/work", user + 1));
-            for path in [other_users, home.join("tmux-shared/work"), Path::new("/srv/tmux-0/work").to_owned()] {
-                assert_eq!(named(server(None, &path)), server(None, &path));
-            }
-            let remote = server(Some("box"), &own.join("work"));
-            assert_eq!(named(remote.clone()), remote);
-        }
     }
 }

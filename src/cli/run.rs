@@ -65,7 +65,7 @@ async fn begin(args: &RunArgs, options: &GlobalOptions) -> Result<(bool, Begun, 
         Failure::usage(&error).hint("write a program behind `--`, such as `fleetwatch run build -- make -j8`")
     })?;
     let watched = Watched::new(options)?;
-    let Some(id) = watched.servers.first() else {
+    let Some(id) = watched.home() else {
         return Err(Failure::usage("there is no server to run it on").hint("name one with `-L`"));
     };
     let server = watched.server(id)?;

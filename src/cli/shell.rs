@@ -14,7 +14,7 @@ use clap_complete::env::Shells;
 use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompleteEnv, CompletionCandidate};
 
 use super::commands::{GROUPS, is_everyday};
-use super::options::{GLOBAL, homes, of_user};
+use super::options::GLOBAL;
 use super::output::wait_for;
 use super::survey::PATIENCE;
 use super::survey::{Survey, Watched};
@@ -29,6 +29,7 @@ use crate::present::item::Item;
 use crate::present::target::nearest_or;
 use crate::present::text::counted;
 use crate::time::Timestamp;
+use crate::tmux::{homes, of_user};
 
 /// What the exit codes of every command mean (SPEC §12).
 pub const EXIT_CODES: [(u8, &str); 4] = [

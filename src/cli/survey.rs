@@ -54,7 +54,8 @@ impl Watched {
     }
 
     fn of(options: &GlobalOptions) -> Result<Self, Failure> {
-        let loaded = options.load()?;
+        let mut loaded = options.load()?;
+        loaded.config.every_server &= !options.names_a_server();
         let settings = owner::Settings::new(&loaded.config, Arc::new(options.profiles()?));
         let servers = options.servers(&loaded.config);
         allow_files(servers.len());
@@ -81,6 +82,11 @@ impl Watched {
             }
             self.ensure_background(options);
         }
+    }
+
+    /// The server on which something is started.
+    pub(super) fn home(&self) -> Option<&ServerId> {
+        self.settings.every.as_ref().map(|every| &every.home).or(self.servers.first())
     }
 
     /// Whether each server is owned by some process.

@@ -68,7 +68,7 @@ pub(super) struct WatchTable {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ServerTable {
-    /// The socket's name, as `tmux -L` takes it.
+    /// The socket's name, as `tmux -L` takes it; `*` is every server of yours on this machine, also one that comes later.
     pub socket: Option<String>,
     /// The socket's path, as `tmux -S` takes it.
     pub path: Option<String>,
@@ -76,6 +76,13 @@ pub(super) struct ServerTable {
     pub host: Option<String>,
     /// The names of several hosts.
     pub hosts: Vec<String>,
+}
+
+impl ServerTable {
+    /// Whether it means every server of the user on this machine.
+    pub fn is_every(&self) -> bool {
+        self.socket.as_deref() == Some("*")
+    }
 }
 
 /// A command that reaches hosts.

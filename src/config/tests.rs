@@ -284,6 +284,14 @@ fn servers_are_sockets_by_name_or_path_on_a_host() {
 }
 
 #[test]
+fn a_star_is_every_server_beside_those_that_are_named() {
+    let config = parse("[[server]]\nsocket = \"*\"\n[[server]]\nhost = \"box\"\n").unwrap();
+    let remote = ServerId { host: Some("box".into()), socket: Socket::Default };
+    assert!(config.every_server && config.servers == [remote]);
+    assert!(!parse("[[server]]\nsocket = \"work\"\n").unwrap().every_server);
+}
+
+#[test]
 fn several_hosts_are_named_in_a_list() {
     let names = |text: &str| -> Vec<String> {
         let config = parse(text).unwrap();

@@ -18,8 +18,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, ValueProblem, suggestion};
 use super::file::{
-    ConfigFile, FollowUpTable, HistoryTable, NewTable, NotifyTable, TaskTable, TemplateTable, TerminalTable,
-    TrackerTable, WatchTable,
+    ConfigFile, FollowUpTable, HistoryTable, NewTable, NotifyTable, ServerTable, TaskTable, TemplateTable,
+    TerminalTable, TrackerTable, WatchTable,
 };
 use super::{Config, NewConfig, Rules, TerminalRule, Ticks, UiConfig, WatchConfig, theme_file};
 use crate::address::{Network, WebAddress};
@@ -315,6 +315,7 @@ impl ConfigText<'_> {
     fn config(&self, file: ConfigFile) -> Result<Config, ConfigError> {
         Ok(Config {
             watch: self.watch(&file.watch)?,
+            every_server: file.server.iter().any(ServerTable::is_every),
             servers: self.servers(&file.server)?,
             transports: self.transports(file.transport)?,
             rules: Rules {

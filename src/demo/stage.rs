@@ -13,6 +13,7 @@ use super::{SCENES, Scene};
 use crate::config::Config;
 use crate::fleet::{ServerId, Socket};
 use crate::private;
+use crate::tmux::DEMO;
 
 /// The name of a player while its pane shows a shell.
 pub(super) const SHELL: &str = "bash";
@@ -23,7 +24,7 @@ const HISTORY: &str = "history.db";
 /// Where the demo that is a server's keeps its history: who shares it follows the demo's dashboard. `None` for any other server.
 pub fn history_of(server: &ServerId) -> Option<PathBuf> {
     let Socket::Name(name) = &server.socket else { return None };
-    let is_demo = server.host.is_none() && name.starts_with(PREFIX) && !name.contains('/');
+    let is_demo = server.host.is_none() && name.starts_with(DEMO) && !name.contains('/');
     let directory = Some(std::env::temp_dir().join(&**name)).filter(|_| is_demo)?;
     private::check_directory(&directory).is_ok().then(|| directory.join(HISTORY))
 }
@@ -79,7 +80,7 @@ impl Demo {
 
     /// Takes a name that nobody has, by making the directory of that name.
     fn claim() -> anyhow::Result<Self> {
-        let mut tries = (0..100).map(|n| format!("{}{}-{n}", PREFIX, std::process::id()));
+        let mut tries = (0..100).map(|n| format!("{}{}-{n}", DEMO, std::process::id()));
         let (server, directory) = loop {
             let server = tries.next().context("the directory for temporary files is full of old demos")?;
             let directory = std::env::temp_dir().join(&server);
@@ -212,19 +213,16 @@ fn run(mut tmux: Command) -> anyhow::Result<()> {
 // process behind it is gone, and a player that reads the end of it cleans up.
 
 /// The server of a demo that runs now. Anybody may make a directory beside those of demos, and what is named is typed: nothing
-/// but numbers stands behind the [`PREFIX`].
+/// but numbers stands behind the [`DEMO`].
 pub fn running() -> Option<String> {
     let is_numbered = |name: &str| {
-        name.strip_prefix(PREFIX).is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-'))
+        name.strip_prefix(DEMO).is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-'))
     };
     let names =
         std::fs::read_dir(std::env::temp_dir()).ok()?.flatten().filter_map(|it| it.file_name().into_string().ok());
     let mut numbered = names.filter(|name| is_numbered(name));
     numbered.find(|name| private::is_listened(&socket(&std::env::temp_dir().join(name))))
 }
-
-/// The name that begins every demo's directory and server.
-pub(super) const PREFIX: &str = "fleetwatch-demo-";
 
 /// The socket of a demo.
 fn socket(directory: &Path) -> PathBuf {
@@ -305,5 +303,5 @@ fn sweep_away(directory: &Path, server: &str, socket: Option<&Path>) {
 
 /// Whether a path is called as demos are; nothing else is ever removed.
 fn is_demo(path: &Path) -> bool {
-    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(PREFIX))
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(DEMO))
 }

@@ -187,9 +187,12 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
     })
 }
 
-/// What the end of an agent cut off, and why it ended, unless its pane was closed.
+/// What the end of an agent cut off, and why or how it ended, unless its pane was closed.
 fn ended(before: Status, state: Option<&State>) -> (&'static str, String) {
-    let reason = state.filter(|state| state.is_unavailable()).and_then(|state| state.activity.clone());
+    let reason = state.and_then(|state| match state.is_unavailable() {
+        true => state.activity.clone(),
+        false => state.ended_with().map(str::to_owned),
+    });
     let (when, asked) = match before {
         before if before.needs_operator() => (" while it asked", state.and_then(|state| asked_before(state, None))),
         Status::Working => (" while it worked", None),
@@ -481,6 +484,13 @@ mod tests {
         assert_eq!(said(Status::Working, &state), "failed: failed, cut off while it worked");
         state.last_turn.at = Some(Timestamp::default());
         assert_eq!(said(Status::Working, &state), "gone: gone while it worked", "an earlier turn was cut off");
+        for (status, how) in [(0, "exit 0"), (3, "exit 3"), (137, "signal 9")] {
+            let mut tracker = Tracker::new(Settings::default(), Timestamp::default());
+            let _ = tracker.handle(Observation::TuiDown { exit_status: Some(status) }, Timestamp::default());
+            let state = tracker.state(TerminalFacts::default(), Timestamp::default());
+            assert_eq!(said(Status::Question, &state), format!("gone: gone while it asked: {how}"));
+            assert_eq!(said(Status::Working, &state), format!("gone: gone while it worked: {how}"));
+        }
         assert_eq!(went(Availability::Error), Some(("error".to_owned(), Some(Status::Error))));
         assert_eq!(went(Availability::Unknown), None);
     }

@@ -5,7 +5,8 @@ use super::publish::{Loss, LossReason, Published, aside, diagnostics, unassessed
 use super::turn::TurnTracker;
 use crate::agent_record::AgentRecordReading;
 use crate::state::{
-    AgentFacts, AssessedAvailability, Availability, Diagnostics, ParseStatus, Problem, ProcessState, TransportState,
+    AgentFacts, AssessedAvailability, Availability, Diagnostics, HAS_ENDED, PANE_STAYS, ParseStatus, Problem,
+    ProcessState, TransportState,
 };
 use crate::time::Timestamp;
 
@@ -22,7 +23,7 @@ impl Tracker {
     pub(super) fn ended(&mut self, exit_status: Option<i32>, now: Timestamp, next: &mut Published) {
         self.lost(Loss::tui_down(), now, next);
         let how = exit_status.map(ended_with).unwrap_or_default();
-        next.headline = Some(format!("the agent has ended{how}; its pane is still there"));
+        next.headline = Some(format!("{HAS_ENDED}{how}{PANE_STAYS}"));
     }
 
     /// The agent was stopped. Its screen is not watched meanwhile, so that no window of its turn runs.

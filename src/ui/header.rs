@@ -6,7 +6,7 @@ use ratatui::prelude::{Buffer, Line, Rect};
 use super::ended::EndedServers;
 use super::signs::MUTED;
 use super::{Action, Canvas, Context, Item, Part, blank, line, span, text, times};
-use crate::fleet::{ServerHealth, ServerView, View};
+use crate::fleet::{ServerHealth, ServerId, ServerView, View};
 use crate::present::arrangement::Sort;
 use crate::present::item::ItemCounts;
 use crate::state::{Problem, Since};
@@ -367,7 +367,10 @@ type EmptyNotice = (String, Vec<String>);
 /// Draws the explanation into the middle of an area.
 pub fn draw_empty(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
     let (what, hints) = match view.terminals.len() + view.tasks.len() {
-        0 => explanation(view),
+        0 => {
+            let (what, hints) = explanation(view);
+            (what, others(&canvas.memory.other_servers).into_iter().chain(hints).collect())
+        }
         count => (unmatched(canvas, count), Vec::new()),
     };
     let parts = &canvas.theme.parts;
@@ -392,6 +395,18 @@ fn unmatched(canvas: &Canvas<'_>, count: usize) -> String {
     let key = canvas.keymap.key_for(Context::Fleet, Action::Close);
     let key = key.map_or_else(String::new, |key| format!("; {key} shows all {count}"));
     format!("nothing matches {filter}{key}")
+}
+
+/// The most other servers that are named.
+const NAMED: usize = 4;
+
+/// The servers of the user that nobody watches, and what would.
+fn others(servers: &[ServerId]) -> Option<String> {
+    let names: Vec<String> = servers.iter().take(NAMED).map(|server| server.socket.to_string()).collect();
+    let more = servers.len().checked_sub(NAMED).filter(|more| *more > 0).map(|more| format!(" and {more} more"));
+    let names = format!("{}{}", names.join(", "), more.unwrap_or_default());
+    let how = "`socket = \"*\"` in a [[server]] of the configuration watches all";
+    (!servers.is_empty()).then(|| format!("Other tmux servers of yours run: {names}. {how}."))
 }
 
 fn explanation(view: &View<'_>) -> EmptyNotice {

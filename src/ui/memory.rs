@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::toast::Toasts;
-use crate::fleet::{TerminalKey, View};
+use crate::fleet::{ServerId, TerminalKey, View};
 use crate::present::arrangement::{Arrangement, Bells};
 use crate::present::item::find;
 use crate::record::Intent;
@@ -31,6 +31,8 @@ pub struct OverlayMemory {
     pub queued: HashMap<TerminalKey, Vec<Waiting>>,
     /// Why no prompt can wait, where none can.
     pub cannot_wait: Option<&'static str>,
+    /// The servers of the user that are not watched.
+    pub other_servers: Vec<ServerId>,
 }
 
 impl OverlayMemory {

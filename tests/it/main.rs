@@ -60,6 +60,7 @@ mod tmux {
     mod serve_limits;
     mod serve_page;
     mod serve_schema;
+    mod servers;
     mod ssh_hosts;
     mod tasks;
     mod webhooks;

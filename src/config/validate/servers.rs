@@ -12,6 +12,10 @@ impl ConfigText<'_> {
     pub(super) fn servers(&self, tables: &[ServerTable]) -> Result<Vec<ServerId>, ConfigError> {
         let mut servers = Vec::new();
         for (index, table) in tables.iter().enumerate() {
+            if table.is_every() {
+                self.check_every(index, table)?;
+                continue;
+            }
             let socket = self.socket(index, table)?;
             if table.host.is_some() || table.hosts.is_empty() {
                 let server = ServerId { host: table.host.as_deref().map(Into::into), socket: socket.clone() };
@@ -57,6 +61,19 @@ impl ConfigText<'_> {
             (None, Some(path)) => Socket::at(path),
             (None, None) => Socket::Default,
         })
+    }
+
+    /// Refuses what says more of every server.
+    fn check_every(&self, index: usize, table: &ServerTable) -> Result<(), ConfigError> {
+        let key = match () {
+            () if table.path.is_some() => "path",
+            () if table.host.is_some() => "host",
+            () if !table.hosts.is_empty() => "hosts",
+            () => return Ok(()),
+        };
+        let hint =
+            "every server is watched on this machine only; name those of a host one by one, in a [[server]] each";
+        Err(self.fault(("server", Some(index), Some(key)), format!("`socket = \"*\"` with `{key}`"), hint))
     }
 
     fn check_server(&self, index: usize, host: &'static str, server: &ServerId) -> Result<(), ConfigError> {
