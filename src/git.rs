@@ -152,6 +152,12 @@ impl Repository {
         })
     }
 
+    /// The directory of its first working tree.
+    fn main(&self) -> &Path {
+        let is_inside = self.common.file_name().is_some_and(|name| name == ".git");
+        self.common.parent().filter(|_| is_inside).unwrap_or(&self.common)
+    }
+
     /// What is known of it at a time, by what was printed.
     fn facts(
         &self,
@@ -165,6 +171,7 @@ impl Repository {
         let (ahead, behind) = apart.unzip();
         let mut facts = GitFacts {
             root: harmless(&self.root.to_string_lossy()),
+            repository: harmless(&self.main().to_string_lossy()),
             branch: branch.map(|name| name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned()),
             head: self.head.clone(),
             ahead,

@@ -17,6 +17,9 @@ const KEPT_LINE: usize = 2000;
 pub struct GitFacts {
     /// The top-level directory of its working tree.
     pub root: String,
+    /// That of the repository's first working tree, which linked ones have in common; of a bare one the repository itself.
+    #[serde(default)]
+    pub repository: String,
     /// `None` when no branch is checked out.
     pub branch: Option<String>,
     /// The commit that is checked out; `None` before the first one.
@@ -38,6 +41,11 @@ pub struct GitFacts {
 }
 
 impl GitFacts {
+    /// The directory that stands for the repository; an older record has only that of the working tree.
+    pub fn repository(&self) -> &str {
+        if self.repository.is_empty() { &self.root } else { &self.repository }
+    }
+
     /// Whether anything differs from the commit or is untracked; `None` where neither is known to be so.
     pub fn is_dirty(&self) -> Option<bool> {
         let counts = [self.changed, self.untracked];

@@ -31,11 +31,13 @@ pub enum Grouping {
     Host,
     /// The label that the operator or the configuration gives.
     Label,
+    /// The repository around its directory, of which linked working trees are a part.
+    Repository,
 }
 
 impl Grouping {
     /// Every choice.
-    pub const ALL: [Self; 5] = [Self::None, Self::Session, Self::Agent, Self::Host, Self::Label];
+    pub const ALL: [Self; 6] = [Self::None, Self::Session, Self::Agent, Self::Host, Self::Label, Self::Repository];
 
     /// Its name in the dashboard; `None` without groups.
     pub const fn name(self) -> Option<&'static str> {
@@ -45,6 +47,7 @@ impl Grouping {
             Self::Agent => Some("agent"),
             Self::Host => Some("server"),
             Self::Label => Some("label"),
+            Self::Repository => Some("repository"),
         }
     }
 
@@ -58,6 +61,7 @@ impl Grouping {
             Self::Agent => Group::Named(item.tool().to_owned()),
             Self::Host => Group::Named(item.key().server.to_string()),
             Self::Label => item.label().map_or(Group::Rest, |label| Group::Named(label.to_owned())),
+            Self::Repository => item.git().map_or(Group::Outside, |git| Group::Named(git.repository().to_owned())),
         }
     }
 }
@@ -69,8 +73,10 @@ pub enum Group {
     Named(String),
     /// Rows alone in their groups: each head would double its row.
     Alone,
-    /// Those that have nothing to be grouped by, such as a label.
+    /// Those that have no label.
     Rest,
+    /// Those that are in no repository.
+    Outside,
 }
 
 impl Group {
@@ -81,6 +87,7 @@ impl Group {
             Group::Named(name) => name,
             Group::Alone => "one each",
             Group::Rest => "no label",
+            Group::Outside => "no repository",
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A plain word matches a name, an agent or a session that has its letters in order, or a directory that contains it.
 //! `is:`, `name:`, `agent:`, `host:`, `session:` and `label:` match the beginning of one field; facts about an agent are matched by a part
-//! or by a number, and how long it has been in its state by `age:` and `waited:`. Of values between commas one must match; `!` in
+//! or by a number, `dir:` by a part of the directory or of its repository's, and how long it has been in its state by `age:` and `waited:`. Of values between commas one must match; `!` in
 //! front negates a word. All words must match.
 
 mod unclear;
@@ -52,6 +52,8 @@ enum What {
     Host(String),
     Session(String),
     Label(String),
+    /// A part of its directory, or of that of the repository around it; from the home directory on behind `~`.
+    Directory(String),
     /// A part of what is known.
     Fact(FactName, String),
     /// Less or more of something than this.
@@ -283,6 +285,9 @@ fn values(field: &str, view: &View<'_>) -> Vec<String> {
         "agent" => of(&|item| first(item.tool())),
         "session" => of(&|item| first(item.session())),
         "label" => of(&|item| first(item.label().unwrap_or_default())),
+        "dir" => of(&|item| {
+            item.git().map(|git| last_part(git.repository())).into_iter().chain([last_part(item.cwd())]).collect()
+        }),
         "host" => of(&|item| first(item.key().server.host.as_deref().unwrap_or("local"))),
         _ => match FACTS.iter().find(|(name, _)| *name == field) {
             // Prompts are said in words of their own.
@@ -322,6 +327,7 @@ impl What {
             "host" => Self::Host(word),
             "session" => Self::Session(word),
             "label" => Self::Label(word),
+            "dir" => Self::Directory(word),
             "age" => Bound::of_age(value).map_or(Self::NoNumber("age", word), Self::Aged),
             "waited" => Bound::of_age(value).map_or(Self::NoNumber("waited", word), Self::Waited),
             _ => match (fact, measure) {
@@ -347,6 +353,7 @@ impl What {
             Self::Host(word) => ("host", word),
             Self::Session(word) => ("session", word),
             Self::Label(word) => ("label", word),
+            Self::Directory(word) => ("dir", word),
             Self::Fact(fact, word) => (FACTS.iter().find(|(_, of)| of == fact)?.0, word),
             _ => return None,
         })
@@ -391,6 +398,10 @@ impl What {
             Self::Waited(bound) => item.status().needs_operator() && bound.holds(age()),
             Self::Measured(measure, bound) => measure.of(item).is_some_and(|value| bound.holds(value)),
             Self::Label(word) => item.label().is_some_and(|label| begins(label, word)),
+            Self::Directory(word) => {
+                let part = word.strip_prefix('~').unwrap_or(word).trim_end_matches('/');
+                contains(item.cwd(), part) || item.git().is_some_and(|git| contains(git.repository(), part))
+            }
         }
     }
 }
@@ -422,6 +433,12 @@ impl Term {
         });
         Some(Self { wanted, any })
     }
+}
+
+/// The last part of a path, in small letters and up to a blank.
+fn last_part(path: &str) -> String {
+    let last = path.rsplit('/').next().unwrap_or_default();
+    last.split_whitespace().next().unwrap_or_default().to_lowercase()
 }
 
 /// A name by its letters and digits: a screen and a record spell the same model (`Opus 4.5`, `claude-opus-4-5`) and the same

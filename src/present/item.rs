@@ -157,9 +157,8 @@ impl<'a> Item<'a> {
 
     /// The directory, on this machine seen from `home`, and what git says of it: `~/shop-api (main* +12 -3)`.
     pub fn cwd_and_git(self, home: &str) -> String {
-        let below = self.cwd().strip_prefix(home).filter(|below| below.is_empty() || below.starts_with('/'));
-        let is_known = self.key().server.host.is_none() && home.len() > 1;
-        let cwd = below.filter(|_| is_known).map_or_else(|| self.cwd().to_owned(), |below| format!("~{below}"));
+        let home = if self.key().server.host.is_none() { home } else { "" };
+        let cwd = text::seen_from(home, self.cwd());
         match self.git().map(GitFacts::words).filter(|words| !words.is_empty()) {
             Some(words) => format!("{cwd} ({words})"),
             None => cwd,

@@ -27,6 +27,12 @@ pub struct Piece<'a> {
     pub width: u16,
 }
 
+/// A directory as it is seen from `home`: `~/shop`.
+pub fn seen_from(home: &str, directory: &str) -> String {
+    let below = directory.strip_prefix(home).filter(|below| below.is_empty() || below.starts_with('/'));
+    below.filter(|_| home.len() > 1).map_or_else(|| directory.to_owned(), |below| format!("~{below}"))
+}
+
 /// The pieces of a text, left to right, without anything that could act on the terminal.
 pub fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
     Pieces { text, at: 0, before: None }

@@ -48,7 +48,7 @@ pub fn draw<'a>(
 pub fn draw_group(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, group: &Group, members: &[Item<'_>]) {
     let parts = &canvas.theme.parts;
     let count = text::counted(members.len(), "terminal");
-    let title = vec![span(group.title(), parts.title), span(count, parts.quiet)];
+    let title = vec![span(text::seen_from(canvas.home, group.title()), parts.title), span(count, parts.quiet)];
     let area = frame::titled(canvas, buffer, area, title);
     let height = usize::from(area.height);
     let shown = if members.len() > height { height.saturating_sub(1) } else { members.len() };

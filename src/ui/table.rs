@@ -229,7 +229,7 @@ fn columns(canvas: &Canvas<'_>, head: &Head, has_words: bool) -> Vec<(String, St
     let parts = &canvas.theme.parts;
     let marked =
         if head.folded && head.marked > 0 { format!("{MARKED} {} marked", head.marked) } else { String::new() };
-    let title = (head.group.title().to_owned(), parts.title.add_modifier(Modifier::BOLD), false);
+    let title = (text::seen_from(canvas.home, head.group.title()), parts.title.add_modifier(Modifier::BOLD), false);
     let mut columns = vec![title, (head.terminals.to_string(), parts.quiet, true), (marked, parts.key, false)];
     let counts = head.shown();
     for status in Status::GROUPS {

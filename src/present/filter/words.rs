@@ -33,17 +33,24 @@ pub(super) const STATES: [&str; 25] = [
 ];
 
 /// What a word of a filter may ask for by `name:`; other names are part of a plain word.
-pub(super) const FIELDS: [&str; 16] = [
-    "is", "name", "age", "waited", "agent", "host", "session", "label", "model", "mode", "branch", "prompt", "context",
-    "plan", "tokens", "cost",
+pub(super) const FIELDS: [&str; 17] = [
+    "is", "name", "age", "waited", "agent", "host", "session", "label", "dir", "model", "mode", "branch", "prompt",
+    "context", "plan", "tokens", "cost",
 ];
 
 /// The fields that take several values, of which one is enough; in the texts of the others a comma is a comma.
-pub(super) const LISTS: [&str; 8] = ["is", "name", "agent", "host", "session", "label", "model", "mode"];
+pub(super) const LISTS: [&str; 9] = ["is", "name", "agent", "host", "session", "label", "dir", "model", "mode"];
 
 /// Other names of fields, and the one of [`FIELDS`] that each means.
-pub(super) const OTHER_FIELDS: [(&str, &str); 4] =
-    [("state", "is"), ("status", "is"), ("attention", "is"), ("tool", "agent")];
+pub(super) const OTHER_FIELDS: [(&str, &str); 7] = [
+    ("state", "is"),
+    ("status", "is"),
+    ("attention", "is"),
+    ("tool", "agent"),
+    ("directory", "dir"),
+    ("cwd", "dir"),
+    ("repository", "dir"),
+];
 
 /// Synonyms, among them the words of the JSON, and the one of [`STATES`] that each means; `success` is a turn that ended well,
 /// seen or not, and `idle` takes a prompt now, whatever its last turn was.

@@ -122,6 +122,10 @@ fn the_facts_of_a_repository_in_each_of_its_forms() {
         bench.done(name, &["worktree", "add", "-q", "-b", "side", &format!("../{beside}")]);
         fs::write(bench.path(&beside).join("file"), "one\n").unwrap();
         assert_eq!(bench.words(&bench.path(&beside)), "side* -2");
+        // Both are of one repository.
+        let both = [&path, &bench.path(&beside)].map(|tree| bench.facts(tree).unwrap());
+        assert_eq!(both[1].root, bench.path(&beside).to_str().unwrap());
+        assert!(both.iter().all(|facts| facts.repository == path.to_str().unwrap()), "{both:?}");
     }
     let unborn = bench.path("unborn");
     fs::create_dir(&unborn).unwrap();

@@ -44,7 +44,7 @@ const GUIDES: [(&str, usize); 9] = [
 /// The most words of the README and all of `docs` together, and of pages for contributors.
 const ALL: usize = 21_200;
 const FOR_CONTRIBUTORS: [(&str, usize); 3] =
-    [("CHANGELOG.md", 600), ("docs/testing.md", 1000), ("docs/contract.md", 6260)];
+    [("CHANGELOG.md", 600), ("docs/testing.md", 1000), ("docs/contract.md", 6290)];
 
 #[test]
 fn all_guides_together_are_short() {

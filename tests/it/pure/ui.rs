@@ -2210,6 +2210,37 @@ fn those_that_wait_have_a_tile_in_view_wherever_the_cursor_is() {
 }
 
 #[test]
+fn worktrees_stand_with_their_repository_and_are_found_by_its_directory() {
+    let mut fleet = SampleFleet::usual();
+    for (index, root) in [(0, "/srv/shop"), (1, "/srv/shop-fix"), (2, "/srv/docs"), (3, "/srv/docs")] {
+        let repository = root.trim_end_matches("-fix").to_owned();
+        let git = GitFacts { root: root.to_owned(), repository, ..GitFacts::default() };
+        fleet.terminals[index].state.terminal.git = Some(Arc::new(git));
+        fleet.terminals[index].state.terminal.cwd = Some(format!("{root}/src"));
+    }
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    arrange(&mut ui, &fleet, "group by repository");
+    let shown = text(&mut ui, &fleet, 120, 40);
+    let heads: Vec<String> =
+        shown.lines().filter_map(|line| line.split_once("▾ ")).map(|(_, head)| head.to_owned()).collect();
+    let begins = ["/srv/shop ", "/srv/docs ", "no repository "].map(str::to_owned);
+    assert!(heads.len() == 3 && heads.iter().zip(&begins).all(|(head, begin)| head.starts_with(begin)), "{shown}");
+    let view = fleet.view();
+    let found = |filter: &str| {
+        let (filter, flags) = (fleetwatch::present::filter::Filter::new(filter), Default::default());
+        let mut fits = filter.matcher(&flags, NOW);
+        let all = fleetwatch::present::item::Item::all(&view);
+        (0..all.len()).filter(|index| fits(all[*index])).collect::<Vec<_>>()
+    };
+    assert_eq!(found("dir:/srv/shop"), [0, 1]);
+    assert_eq!(found("dir:SHOP-fix"), [1]);
+    assert_eq!(found("dir:srv/docs,shop-fix !dir:nothing"), [1, 2, 3]);
+    assert_eq!(found("dir:~/shop"), found("dir:/shop"), "a home directory goes without saying");
+    assert!(!found("!dir:/srv").iter().any(|index| *index < 4));
+}
+
+#[test]
 fn what_is_copied_is_chosen_by_a_second_key() {
     let fleet = SampleFleet::usual();
     let mut ui = dashboard();

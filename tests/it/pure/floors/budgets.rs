@@ -8,7 +8,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("ui", 12_430),
     ("cli", 6_640),
     ("history", 3_500),
-    ("present", 3_240),
+    ("present", 3_270),
     ("tracker", 2_890),
     ("profile", 2_880),
     ("tmux", 2_935),
@@ -33,7 +33,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("operation", 530),
     ("status", 510),
     ("engine", 600),
-    ("git", 830),
+    ("git", 835),
     ("notify", 480),
 ];
 /// What every other room has at most.
