@@ -1,6 +1,6 @@
 //! Colour classes: what a rule requires of a colour, without naming the theme's number for it.
 
-use crate::screen::Color;
+use crate::screen::{Color, indexed_rgb};
 
 /// The broad classes that rules name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ fn class_of(color: Color) -> Class {
         Color::Default => return Class::Default,
         // The first sixteen have names, whatever the terminal's theme makes of them.
         Color::Indexed(index @ 0..16) => return NAMED[usize::from(index)],
-        Color::Indexed(index) => rgb_of(index),
+        Color::Indexed(index) => indexed_rgb(index).into(),
         Color::Rgb(r, g, b) => (r, g, b),
     };
     let (high, low) = (r.max(g).max(b), r.min(g).min(b));
@@ -142,22 +142,6 @@ fn hue_class(r: u8, g: u8, b: u8) -> Class {
         h if h < 260.0 => Class::Blue,
         h if h < 338.0 => Class::Magenta,
         _ => Class::Red,
-    }
-}
-
-/// The usual RGB of one of the 240 upper colours of the 256-colour table.
-fn rgb_of(index: u8) -> (u8, u8, u8) {
-    const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
-    match index {
-        232.. => {
-            let grey = 8 + 10 * (index - 232);
-            (grey, grey, grey)
-        }
-        _ => {
-            let cube = index.saturating_sub(16);
-            let level = |n: u8| LEVELS[usize::from(n % 6)];
-            (level(cube / 36), level(cube / 6), level(cube))
-        }
     }
 }
 

@@ -14,6 +14,15 @@ pub enum Color {
     Rgb(u8, u8, u8),
 }
 
+/// The usual red, green and blue of one of the colours 16 to 255.
+pub fn indexed_rgb(index: u8) -> [u8; 3] {
+    const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
+    match index {
+        232.. => [8 + 10 * (index - 232); 3],
+        _ => [36, 6, 1].map(|place| LEVELS[usize::from(index.saturating_sub(16) / place % 6)]),
+    }
+}
+
 /// How a stretch of text is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Style {

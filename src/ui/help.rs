@@ -265,7 +265,8 @@ fn explanation(status: Status) -> &'static str {
 /// An explanation. In brief it goes on with the row; the whole is as of when it was asked for, so that it can be read.
 #[derive(Debug)]
 pub struct ExplanationView {
-    about: About,
+    /// The terminal that it is about; `None` if it is a server.
+    about: Option<TerminalKey>,
     text: String,
     is_whole: bool,
     view: Viewport,
@@ -273,16 +274,9 @@ pub struct ExplanationView {
     asked_at: Option<Timestamp>,
 }
 
-/// What an explanation is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum About {
-    Terminal(TerminalKey),
-    Server,
-}
-
 impl ExplanationView {
     /// Shows a text of several lines.
-    pub fn new(about: About, text: &str) -> Self {
+    pub fn new(about: Option<TerminalKey>, text: &str) -> Self {
         Self { about, text: text.to_owned(), is_whole: false, view: Viewport::default(), asked_at: None }
     }
 
@@ -319,8 +313,7 @@ pub fn in_brief(text: &str) -> Vec<String> {
 
 impl Overlay for ExplanationView {
     fn kind(&self) -> OverlayKind<'_> {
-        let terminal = if let About::Terminal(key) = &self.about { Some(key) } else { None };
-        OverlayKind { terminal, ..OverlayKind::popup(Context::Explanation) }
+        OverlayKind { terminal: self.about.as_ref(), ..OverlayKind::popup(Context::Explanation) }
     }
 
     fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
@@ -357,7 +350,7 @@ impl Overlay for ExplanationView {
         let style = canvas.theme.parts.text;
         let cells = usize::from(area.width).saturating_sub(4);
         // What is said of a server is fleetwatch's own.
-        let said = |line: String| if self.about == About::Server { (canvas.hint)(&line) } else { line };
+        let said = |line: String| if self.about.is_none() { (canvas.hint)(&line) } else { line };
         let rows = self.shown().into_iter().flat_map(|line| text::hanging(&said(line), cells));
         let lines: Vec<Line<'_>> = rows.map(|row| span(row, style).into()).collect();
         let title = match self.asked_at.filter(|_| self.is_whole) {

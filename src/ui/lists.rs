@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 
 use super::action::words_for;
 use super::confirm::Confirm;
-use super::help::{About, ExplanationView};
+use super::help::ExplanationView;
 use super::keymap::{Binding, show};
 use super::picker::{MenuEntry, Picker};
 use super::request::Decision;
@@ -238,7 +238,7 @@ pub fn servers(view: &View<'_>, zone: &TimeZone) -> Picker {
     Picker::new("servers", "show its terminals, or why it does not answer", entries, move |index, cx| {
         let (host, silent) = &hosts[index];
         if let Some(why) = silent {
-            return Flow::Become(Box::new(ExplanationView::new(About::Server, why)));
+            return Flow::Become(Box::new(ExplanationView::new(None, why)));
         }
         cx.memory.arrangement.filter = Filter::new(&format!("host:{host}"));
         Flow::Close

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::signs::RUNS;
 use super::text;
+use crate::screen::indexed_rgb;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
@@ -334,20 +335,8 @@ pub fn at_depth(color: Color, depth: Depth) -> Color {
     }
 }
 
-/// The levels of the 6×6×6 cube that the 256 colours contain.
-const CUBE: [u8; 6] = [0, 95, 135, 175, 215, 255];
-
 fn nearest_indexed(rgb: [u8; 3]) -> u8 {
     (16..=255).min_by_key(|&index| distance(indexed_rgb(index), rgb)).unwrap_or(16)
-}
-
-/// The usual red, green and blue of one of the colours 16 to 255.
-fn indexed_rgb(index: u8) -> [u8; 3] {
-    if index >= 232 {
-        return [8 + (index - 232) * 10; 3];
-    }
-    let n = usize::from(index.saturating_sub(16));
-    [CUBE[n / 36 % 6], CUBE[n / 6 % 6], CUBE[n % 6]]
 }
 
 /// The sixteen colours of a palette in their order, as most terminals show them.

@@ -4,7 +4,7 @@ use crate::fleet::{TerminalKey, View};
 use crate::operation::{Act, Operation, Outcome, When};
 use crate::status::Status;
 use crate::time::Timestamp;
-use crate::ui::help::{About, ExplanationView};
+use crate::ui::help::ExplanationView;
 use crate::ui::{Action, Context, OverlayEvent, Topic, Ui, toast};
 
 impl Ui {
@@ -52,7 +52,7 @@ impl Ui {
     /// Shows why a terminal is said to be what it is; `None` when nothing has read its screen.
     pub fn explained(&mut self, key: &TerminalKey, text: Option<String>, now: Timestamp) {
         match text {
-            Some(text) => self.open(ExplanationView::new(About::Terminal(key.clone()), &text)),
+            Some(text) => self.open(ExplanationView::new(Some(key.clone()), &text)),
             None => {
                 let message = "no profile has read a screen of it".to_owned();
                 self.notify_about(Topic::Key, Status::Unknown, message, now);
