@@ -42,14 +42,16 @@ fn main() {
     }
 }
 
-/// A working Claude Code, so many seconds into its turn.
+/// Claude Code, so many seconds into a turn; before the first one it is ready.
 fn screen(seconds: u32) -> Arc<Screen> {
     let output =
         "  ⎿  some output of a tool, dim and long enough to fill the row as real output does, on and on\n".repeat(30);
     let rule = "─".repeat(120);
-    let text = format!(
-        "{output}\n✶ Clauding… ({seconds}s · ↓ 120 tokens)\n\n{rule}\n❯\u{a0}\n{rule}\n  esc to interrupt · ← for agents"
-    );
+    let (turn, hint) = match seconds {
+        0 => (String::new(), "? for shortcuts"),
+        _ => (format!("✶ Clauding… ({seconds}s · ↓ 120 tokens)"), "esc to interrupt · ← for agents"),
+    };
+    let text = format!("{output}\n{turn}\n\n{rule}\n❯\u{a0}\n{rule}\n  {hint}");
     Arc::new(Screen::from_text(&text, 120))
 }
 
@@ -74,7 +76,7 @@ impl Panes {
             cwd: None,
             facts: PaneFacts::default(),
             program: Program::agent("claude", None),
-            capture: Capture::Fresh(screen(7)),
+            capture: Capture::Fresh(screen(0)),
             declared: None,
             record: None,
             git: None,
@@ -120,7 +122,7 @@ fn event(times: u32) {
     let mut panes = Panes::new(MANY);
     let (mut fleet, mut now) = rested(&mut panes);
     for nth in 0..times {
-        panes.0[(nth * 7 % MANY) as usize].capture = Capture::Fresh(screen(8 + nth));
+        panes.0[(nth * 7 % MANY) as usize].capture = Capture::Fresh(screen(1 + nth));
         panes.poll(&mut fleet, now);
         black_box(fleet.view(now));
         now = now + Span::SECOND;

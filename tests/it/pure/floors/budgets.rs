@@ -27,7 +27,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("record", 840),
     ("state", 840),
     ("agent_record", 720),
-    ("screen", 700),
+    ("screen", 710),
     ("launch", 650),
     ("demo", 540),
     ("operation", 530),
