@@ -5,12 +5,15 @@
 //! rule matches, or whose values do not have the expected types, says nothing.
 
 mod addition;
+mod calls;
 mod places;
 mod said;
 
 use std::collections::BTreeMap;
 
 pub use addition::{RecordAddition, RecordDepth, RecordKeeping, RecordedFiles};
+use calls::CallRules;
+pub use calls::OpenCall;
 pub use places::{Conditions, JsonPath};
 use places::{Expected, JsonPlaces, plan_only};
 pub use said::{GAP, Said, SaidRule, Speaker, last_answer};
@@ -92,6 +95,9 @@ pub struct AgentRecordSource {
     /// What of its lines was said, and by whom, for transcripts.
     #[serde(default)]
     pub said: Vec<SaidRule>,
+    /// Which lines call a tool, and which say what came of it.
+    #[serde(default)]
+    pub calls: Option<CallRules>,
 }
 
 impl AgentRecordSource {
@@ -257,6 +263,9 @@ pub struct AgentRecordReading {
     pub facts: AgentFacts,
     pub turn: Option<RecordedTurn>,
     pub result: Option<RecordedResult>,
+    /// The calls of tools whose results have not come, oldest first.
+    #[serde(skip)]
+    pub calls: Vec<OpenCall>,
 }
 
 impl AgentRecordReading {
@@ -270,6 +279,7 @@ impl AgentRecordReading {
     /// What two files of one agent say together.
     pub fn merge(&mut self, other: &AgentRecordReading) {
         self.facts.merge(&other.facts);
+        self.calls.extend_from_slice(&other.calls);
         let is_later = |turn: &RecordedTurn| {
             self.turn.as_ref().is_none_or(|known| (known.marks_turns, known.at) <= (turn.marks_turns, turn.at))
         };
@@ -326,7 +336,7 @@ impl AgentRecordReader {
     /// A reader that goes on from a summary; `None` when it is none. Anybody may have written it.
     pub fn from_summary(summary: &Value, now: Timestamp) -> Option<Self> {
         let mut reader: Self = Self::deserialize(summary).ok().filter(|_| summary.is_object())?;
-        let AgentRecordReading { facts, turn, result } = &mut reader.reading;
+        let AgentRecordReading { facts, turn, result, calls: _ } = &mut reader.reading;
         facts.make_harmless(now);
         if let Some(RecordedTurn { word, at, .. }) = turn {
             (*word, *at) = (kept(word), (*at).min(now));
@@ -343,6 +353,10 @@ impl AgentRecordReader {
             *self = Self::new(self.is_partial);
         }
         self.read_by(source, value, now, |_| true);
+        // Only where nobody else can have written it.
+        if let Some(calls) = source.calls.as_ref().filter(|_| source.is_proven()) {
+            calls.read(value, &mut self.reading.calls);
+        }
     }
 
     /// Takes in a line of the head of a file of which else only the end is read. Returns whether it says something there.
@@ -399,6 +413,10 @@ impl AgentRecordReader {
             put(&mut self.reading.facts, *name, sum);
         }
         let word = rule.word.as_ref().and_then(|word| word.text(value)).map(kept);
+        if rule.begins || rule.result.is_some() {
+            // What ends a turn does not always say what became of each call.
+            self.reading.calls.clear();
+        }
         if rule.begins {
             self.began.get_or_insert(at);
         }

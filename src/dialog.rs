@@ -7,6 +7,7 @@
 mod choose;
 mod option;
 mod read;
+mod recorded;
 mod subject;
 mod text;
 
@@ -14,7 +15,7 @@ use std::ops::Range;
 
 pub use choose::ChoiceError;
 use option::begins;
-pub use option::{Choice, Cut, Manner, Notes, Press, Submit, TextEntry, Verdict, in_words};
+pub use option::{Choice, Cut, Manner, Notes, Press, Recorded, Submit, TextEntry, Verdict, in_words};
 pub use subject::{ApprovalSubject, about, approval, asked, asked_before};
 pub use text::bare;
 
@@ -50,6 +51,9 @@ pub struct Dialog {
     pub cuts: Vec<Cut>,
     /// The rows above it if its first rows are not on the screen: a part of it, or what was there before.
     pub above: Vec<String>,
+    /// The whole of it as the agent's own record has it, where the screen does not show that.
+    #[serde(default)]
+    pub recorded: Option<Recorded>,
     /// The row that hands in what is ticked, if there is one.
     pub submit: Option<Submit>,
     /// Whether it asks what to do instead of what was just refused; Enter leaves that open.
@@ -206,9 +210,18 @@ impl Dialog {
         ((self.rows.start..end).filter(|y| !ticks(y)).collect(), end..self.rows.end)
     }
 
-    /// Whether the screen shows all of it.
+    /// Whether all of it is known: the screen shows it, or the agent's own record has the rest.
     pub fn is_whole(&self) -> bool {
-        self.cuts.is_empty()
+        self.cuts.is_empty() || self.recorded.is_some()
+    }
+
+    /// All that stands above its options, as far as it is known, in lines.
+    pub fn lines(&self) -> impl Iterator<Item = &String> {
+        let (text, above) = match &self.recorded {
+            Some(recorded) => (&recorded.text[..], &recorded.behind[..]),
+            None => (&[][..], &self.above[..]),
+        };
+        text.iter().chain(above).chain(&self.text)
     }
 
     /// Notes that its first row is not on the screen, and what is there instead.

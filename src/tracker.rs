@@ -35,7 +35,7 @@ use turn::{Sighting, TurnTracker};
 
 use serde_json::json;
 
-use crate::agent_record::{AgentRecordReading, RecordedPhase};
+use crate::agent_record::{AgentRecordReading, OpenCall, RecordedPhase};
 use crate::profile::{Classification, TakenAs, Temporal};
 use crate::screen::KeptScreen;
 use crate::state::{
@@ -284,6 +284,12 @@ impl Tracker {
             self.turn.polled(now);
         }
         passes
+    }
+
+    /// The calls of tools that the agent's own record says are open, once it has had the time to say so of all: that long after
+    /// a time.
+    pub fn open_calls(&self, since: Timestamp, now: Timestamp) -> &[OpenCall] {
+        if now.since(since) >= self.settings.differ { &self.record.calls } else { &[] }
     }
 
     /// Stores the agent's own records as they are now; they take effect with the next observation.

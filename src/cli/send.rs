@@ -255,7 +255,9 @@ fn is_expected(dialog: &Dialog, expected: &str) -> bool {
         return dialog.id() == expected;
     }
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    words(&dialog.text.join(" ")).contains(&words(expected))
+    let recorded = dialog.recorded.iter().flat_map(|recorded| recorded.text.iter().chain(&recorded.behind));
+    let lines: Vec<&str> = recorded.chain(&dialog.text).map(String::as_str).collect();
+    words(&lines.join(" ")).contains(&words(expected))
 }
 
 /// The whole dialog, with its options as they can be typed and what each of them sends.
@@ -266,8 +268,11 @@ fn whole(name: &str, dialog: &Dialog) -> String {
         shown.push_str(line.trim_end());
         shown.push('\n');
     };
-    dialog.above.iter().chain(&dialog.text).for_each(|line| say("  ", line));
-    for cut in &dialog.cuts {
+    dialog.lines().for_each(|line| say("  ", line));
+    if dialog.recorded.is_some() {
+        say("= ", "in full by the agent's own record: its pane shows the end of it");
+    }
+    for cut in dialog.cuts.iter().filter(|_| !dialog.is_whole()) {
         match cut {
             Cut::Top => say("! ", "its beginning is not on the screen"),
             Cut::Behind => say("! ", "it is behind what the pane shows"),

@@ -108,6 +108,15 @@ pub enum Cut {
     Scrolled(String),
 }
 
+/// What the agent's record says of a dialog that its pane shows a part of.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Recorded {
+    /// What is asked leave for, in full.
+    pub text: Vec<String>,
+    /// The rows that the pane shows behind it, above the question.
+    pub behind: Vec<String>,
+}
+
 /// How a dialog takes its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Manner {

@@ -76,6 +76,7 @@ fn read(screen: &Screen, rows: Range<usize>, is_menu: bool) -> Dialog {
         text,
         cuts,
         above: Vec::new(),
+        recorded: None,
         submit,
         asks_instead: false,
         is_menu,

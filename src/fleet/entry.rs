@@ -16,6 +16,7 @@ pub(super) use parts::{ToldTerminal, UntoldTerminal};
 use super::view::{Capture, Declared, PACKED_AFTER, PaneReport, Terminal, place_of};
 use super::why::{Why, no_record};
 use crate::agent_record::RecordedTurn;
+use crate::dialog::Recorded;
 use crate::hash::fast;
 use crate::ids::TerminalKey;
 use crate::profile::{Classification, ProfileSet, Program, RefusedInputs, TakenAs};
@@ -305,6 +306,7 @@ impl Entry {
             && *declared.as_ref().unwrap_or(&undeclared) == terminal.declared
             && *git == terminal.state.terminal.git
             && agent_process.or(terminal.process) == terminal.process
+            && self.recorded(now).is_none()
             && self.tracker.passes(now);
         if is_still {
             self.terminal.state.pass(now);
@@ -553,7 +555,9 @@ impl Entry {
             return self.observe(Observation::NoProfile { activity }, now);
         };
         if !changed && self.terminal.screen.is_some() {
-            return self.observe(Observation::Unchanged, now);
+            let transition = self.observe(Observation::Unchanged, now);
+            self.complete_dialog(now);
+            return transition;
         }
         let Some(screen) = self.terminal.screen() else {
             let problem =
@@ -571,6 +575,23 @@ impl Entry {
             self.observe(Observation::Read { reading: &reading, temporal: selected.temporal(), resized }, now);
         let is_menu = !self.tracker.waits();
         self.terminal.dialog = reading.dialog.take().map(|dialog| Arc::new(dialog.of_operator(is_menu)));
+        self.complete_dialog(now);
         transition
+    }
+
+    /// What the agent's own record newly says of a dialog that the pane shows a part of: something, or that nothing is proven any more.
+    fn recorded(&self, now: Timestamp) -> Option<Option<Recorded>> {
+        let dialog = self.terminal.dialog.as_ref().filter(|dialog| !dialog.cuts.is_empty())?;
+        let recorded = dialog.recorded_in(self.tracker.open_calls(self.terminal.state.since().at, now));
+        (recorded != dialog.recorded).then_some(recorded)
+    }
+
+    /// Takes in what the record says of the dialog.
+    fn complete_dialog(&mut self, now: Timestamp) {
+        if let Some(recorded) = self.recorded(now)
+            && let Some(dialog) = &mut self.terminal.dialog
+        {
+            Arc::make_mut(dialog).recorded = recorded;
+        }
     }
 }

@@ -12,8 +12,10 @@ use crate::time::Timestamp;
 pub struct DialogShown {
     /// Its name: a hash over what it asks and all that its options say.
     id: String,
-    /// Whether the pane shows all of it.
+    /// Whether all of it is here.
     whole: bool,
+    /// Whether that is so because the agent's own record has what the pane does not show.
+    from_record: bool,
     /// The rows above it if its beginning is not shown: a part of it, or what was there before.
     above: Vec<String>,
     text: Vec<String>,
@@ -65,8 +67,9 @@ impl DialogShown {
         Some(Self {
             id: dialog.id(),
             whole: dialog.is_whole(),
-            above: dialog.above.clone(),
-            text: dialog.text.clone(),
+            from_record: dialog.recorded.is_some(),
+            above: if dialog.recorded.is_some() { Vec::new() } else { dialog.above.clone() },
+            text: if dialog.recorded.is_some() { dialog.lines().cloned().collect() } else { dialog.text.clone() },
             options: dialog.options.iter().enumerate().map(option).collect(),
             since: terminal.state.since,
             since_exact: terminal.state.since_exact,

@@ -33,7 +33,11 @@ impl Shown {
         if self.dialog.cuts.contains(&Cut::Behind) {
             lines.push(Paragraph::plain("▲ … it is behind what its pane shows", changed));
         }
-        if self.dialog.cuts.contains(&Cut::Top) {
+        if let Some(recorded) = &self.dialog.recorded {
+            lines.push(Paragraph::plain("◆ in full by the agent's own record: its pane shows the end of it", changed));
+            let whole = recorded.text.iter().chain(&recorded.behind);
+            lines.extend(whole.map(|line| Paragraph::plain(line, parts.text)));
+        } else if self.dialog.cuts.contains(&Cut::Top) {
             lines.push(Paragraph::plain("▲ … its beginning is not on the screen", changed));
             let above = self.dialog.above.iter();
             lines.extend(above.map(|line| Paragraph::plain(line.trim_start(), parts.text)));

@@ -32,7 +32,7 @@ fn has_anchor(path: &Path, wanted: &str) -> bool {
 const GUIDES: [(&str, usize); 9] = [
     ("README.md", 900),
     ("docs/tour.md", 1050),
-    ("docs/dashboard.md", 1900),
+    ("docs/dashboard.md", 1910),
     ("docs/configuration.md", 1860),
     ("docs/scripting.md", 1540),
     ("docs/serving.md", 1450),
@@ -42,9 +42,9 @@ const GUIDES: [(&str, usize); 9] = [
 ];
 
 /// The most words of the README and all of `docs` together, and of pages for contributors.
-const ALL: usize = 21_200;
+const ALL: usize = 21_230;
 const FOR_CONTRIBUTORS: [(&str, usize); 3] =
-    [("CHANGELOG.md", 600), ("docs/testing.md", 1000), ("docs/contract.md", 6290)];
+    [("CHANGELOG.md", 600), ("docs/testing.md", 1000), ("docs/contract.md", 6385)];
 
 #[test]
 fn all_guides_together_are_short() {

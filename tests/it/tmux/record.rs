@@ -128,6 +128,75 @@ echo begun; read x
     assert_eq!(said(false), (None, None));
 }
 
+/// An agent asks leave for a command of sixty rows in a pane of thirty. Its own record has all of it, as long as it is proven.
+#[test]
+fn a_dialog_that_its_pane_cuts_is_read_in_full_from_the_agents_record() {
+    let home = tempfile::tempdir().unwrap();
+    let claude = home.path().join(".claude");
+    for folder in ["sessions", "projects/pier"] {
+        std::fs::create_dir_all(claude.join(folder)).unwrap();
+    }
+    let agent = home.path().join("claude");
+    copy_shell("/bin/sh", &agent);
+    let rows: Vec<String> = (1..=60).map(|row| format!("echo row {row} of sixty >> ledger &&")).collect();
+    let command = format!("rm -rf pier\n{}", rows.join("\n"));
+    let below = "   Write a ledger\n\n Do you want to proceed?\n ❯ 1. Yes\n   2. No, and tell Claude what to do\n\n Esc to cancel\n";
+    let screen = format!("{}\n Bash command\n\n   {}\n{below}", "─".repeat(99), command.replace('\n', "\n   "));
+    std::fs::write(home.path().join("screen"), screen).unwrap();
+    let script = r#"start=$(cut -d' ' -f22 /proc/$$/stat)
+status='"sessionId":"5-e","status":"waiting","waitingFor":"permission prompt","statusUpdatedAt":1'
+echo "{\"pid\":$$,\"procStart\":\"$start\",$status}" > "$HOME/.claude/sessions/$$.json"
+cat "$HOME/screen"; read x; clear; echo "taken: $x"; read x"#;
+    let line = |id: &str| {
+        let input = serde_json::json!({ "command": command, "description": "Write a ledger" });
+        let call = serde_json::json!({ "type": "tool_use", "id": id, "name": "Bash", "input": input });
+        serde_json::json!({ "type": "assistant", "message": { "content": [call] } }).to_string() + "\n"
+    };
+    let write = |text: &str| {
+        let mut record =
+            std::fs::File::options().create(true).append(true).open(claude.join("projects/pier/5-e.jsonl"));
+        std::io::Write::write_all(record.as_mut().unwrap(), text.as_bytes()).unwrap();
+    };
+    write(&line("first"));
+    let variable = format!("HOME={}", home.path().display());
+    let tmux =
+        PrivateTmux::start(&["env", "-u", "CLAUDE_CONFIG_DIR", &variable, agent.to_str().unwrap(), "-c", script]);
+    tmux.wait_for_text("main", "Do you want to proceed?");
+    let fleetwatch = |words: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
+        for name in ["XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "HOME"] {
+            command.env(name, home.path());
+        }
+        command.args(["-L", tmux.name()]).args(words).env_remove("TMUX").stdin(std::process::Stdio::null());
+        command
+    };
+    let mut watch = fleetwatch(&["watch"]).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let said = |words: &[&str]| {
+        let ran = fleetwatch(words).output().unwrap();
+        let (out, errors) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+        (ran.status.code(), format!("{out}{errors}"))
+    };
+    let asked = || said(&["answer", "main"]).1;
+    wait_until("the whole command", || asked().contains("in full by the agent's own record"));
+    let whole = asked();
+    assert!(whole.contains("rm -rf pier") && rows.iter().all(|row| whole.contains(row.as_str())), "{whole}");
+    assert!(!whole.contains("its beginning is not on the screen"), "{whole}");
+    // Another call with the same end may be the one that it asks for.
+    write(&line("second"));
+    wait_until("nothing to be proven", || asked().contains("its beginning is not on the screen"));
+    assert!(!asked().contains("rm -rf pier"));
+    let refused = said(&["answer", "main", "yes"]);
+    assert_eq!(refused.0, Some(1), "{refused:?}");
+    let ran = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"second"}]}}"#;
+    write(&format!("{ran}\n"));
+    wait_until("the whole command again", || asked().contains("rm -rf pier"));
+    let answered = said(&["answer", "main", "yes"]);
+    tmux.wait_for_text("main", "taken:");
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+    assert!(!answered.1.contains("part of it"), "{answered:?}");
+}
+
 /// What changes of the facts alone is a line of `watch --json`, at most each five seconds. The record is found by the agent's
 /// directory, which proves nothing: it gives facts that say so, and no state.
 #[test]

@@ -512,6 +512,37 @@ pub fn waiting(text: &str) -> Waiting {
     Waiting { text: text.to_owned(), since: NOW - Span::from_secs(12) }
 }
 
+/// The pane shows the end of a command; where the agent's record proves the rest, the box has all of it.
+#[test]
+fn what_the_record_completes_is_read_to_its_end_and_answered_without_more() {
+    for is_proven in [true, false] {
+        let mut fleet = SampleFleet::usual();
+        ask(&mut fleet, 0, " Do you want to proceed?\n ❯ 1. Yes\n   2. No\n");
+        let rows: Vec<String> = (1..=60).map(|row| format!("echo row {row} of sixty")).collect();
+        let behind = vec!["Write sixty rows".to_owned()];
+        let recorded = fleetwatch::dialog::Recorded { text: rows.clone(), behind };
+        let dialog = Arc::make_mut(fleet.terminals[0].dialog.as_mut().expect("a dialog"));
+        (dialog.cuts, dialog.above) = (vec![fleetwatch::dialog::Cut::Top], rows[40..].to_vec());
+        dialog.recorded = is_proven.then_some(recorded);
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, 120, 40);
+        press(&mut ui, &fleet, &[KeyCode::Enter]);
+        let mut shown = text(&mut ui, &fleet, 120, 40);
+        assert_eq!(shown.contains("◆ in full by the agent's own record"), is_proven, "{shown}");
+        assert_eq!(shown.contains("its beginning is not on the screen"), !is_proven, "{shown}");
+        fleet.now = fleet.now + Span::from_secs(2);
+        if is_proven {
+            assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "not all of it was read");
+        }
+        for _ in 0..6 {
+            press(&mut ui, &fleet, &[KeyCode::PageDown]);
+            shown += &text(&mut ui, &fleet, 120, 40);
+        }
+        assert_eq!(rows.iter().all(|row| shown.contains(row.as_str())), is_proven);
+        assert_eq!(acts(&press(&mut ui, &fleet, &[KeyCode::Enter])).len(), usize::from(is_proven), "{shown}");
+    }
+}
+
 #[test]
 fn an_answer_needs_a_second_key_and_goes_with_the_dialog_that_was_shown() {
     let fleet = SampleFleet::usual();
