@@ -5,9 +5,10 @@ use serde_json::Value;
 
 use super::places::{Conditions, JsonPath};
 
-/// Calls that are kept, and characters of one: of a longer one nothing is known.
-const CALLS: usize = 64;
-const TEXT: usize = 100_000;
+/// Calls that are kept, and bytes of one: of what is more nothing is known.
+const CALLS: usize = 16;
+/// See [`CALLS`].
+const TEXT: usize = 32 << 10;
 
 /// How lines say that a tool is called, and what came of it.
 #[derive(Clone, Debug, Deserialize)]
@@ -51,16 +52,15 @@ impl CallRules {
     /// Takes in what a line says of calls.
     pub(super) fn read(&self, line: &Value, open: &mut Vec<OpenCall>) {
         for call in self.closes.find(line) {
-            let closed = self.closes.id.text(call);
-            open.retain(|known| Some(known.id.as_str()) != closed);
+            let closed = self.closes.name(call);
+            open.retain(|known| known.id != closed);
         }
         for call in self.opens.find(line) {
             let text = self.opens.text.iter().find_map(|place| place.text(call));
-            let call = OpenCall {
-                id: self.opens.id.text(call).unwrap_or_default().to_owned(),
-                text: text.filter(|text| text.len() <= TEXT).map(str::to_owned),
-                behind: self.opens.behind.as_ref().and_then(|place| place.text(call)).map(str::to_owned),
-            };
+            let behind = self.opens.behind.as_ref().and_then(|place| place.text(call));
+            let is_short = [text, behind].into_iter().flatten().all(|text| text.len() <= TEXT);
+            let kept = |text: Option<&str>| text.filter(|_| is_short).map(str::to_owned);
+            let call = OpenCall { id: self.opens.name(call), text: kept(text), behind: kept(behind) };
             match open.iter_mut().find(|known| known.id == call.id) {
                 Some(known) if *known == call => {}
                 Some(known) => known.text = None,
@@ -68,12 +68,18 @@ impl CallRules {
             }
         }
         if open.len() > CALLS {
-            open.drain(..open.len() - CALLS);
+            open.truncate(CALLS);
+            open.iter_mut().for_each(|known| known.text = None);
         }
     }
 }
 
 impl CallRule {
+    /// What the call and its result have in common, cut to a length that no agent reaches.
+    fn name(&self, call: &Value) -> String {
+        self.id.text(call).unwrap_or_default().chars().take(200).collect()
+    }
+
     fn find<'a>(&self, line: &'a Value) -> Vec<&'a Value> {
         let all = if self.conditions.hold(line) { self.each.find(line) } else { Vec::new() };
         all.into_iter().filter(|call| self.which.hold(call)).collect()

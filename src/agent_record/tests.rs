@@ -312,6 +312,12 @@ fn a_source_without_proof_is_refused() {
     assert!(error.to_string().contains("there is no `a-*.jsonl` before it"), "{error}");
 }
 
+/// What a reader has read, without the calls of tools: their texts are in no recording.
+fn without_calls(reader: &AgentRecordReader) -> Option<AgentRecordReading> {
+    let reading = reader.reading()?.clone();
+    Some(AgentRecordReading { calls: Vec::new(), ..reading })
+}
+
 /// What recordings keep of a line says the same as the line.
 #[test]
 fn what_is_kept_of_a_line_is_read_like_the_line() {
@@ -334,9 +340,9 @@ fn what_is_kept_of_a_line_is_read_like_the_line() {
             (bytes, bytes_kept) = (bytes + line.len(), bytes_kept + named.to_string().len());
             whole.read(&source, &value, LATER);
             kept.read(&source, &named, LATER);
-            assert_eq!(kept.reading(), whole.reading(), "{line}\n{named}");
+            assert_eq!(without_calls(&kept), without_calls(&whole), "{line}\n{named}");
             kept_whole.read(&source, &source.kept(&value, RecordDepth::Whole), LATER);
-            assert_eq!(kept_whole.reading(), whole.reading(), "{line}");
+            assert_eq!(without_calls(&kept_whole), without_calls(&whole), "{line}");
         }
         assert!(bytes_kept * 2 < bytes, "{file}: {bytes_kept} of {bytes} bytes are kept");
     }

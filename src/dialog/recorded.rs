@@ -119,9 +119,11 @@ mod tests {
     fn a_record_that_may_be_of_another_call_proves_nothing() {
         let whole = command("rm -rf pier");
         let other = command("rm -rf harbour");
-        let cases: [(&str, Vec<Value>); 8] = [
+        let many = (0..20).map(|n| asks(&format!("{n}"), &format!("ls {n}"))).chain([asks("a", &whole)]).collect();
+        let cases: [(&str, Vec<Value>); 9] = [
             ("two have the same end", vec![asks("a", &whole), asks("b", &other)]),
             ("it has ended", vec![asks("a", &whole), ran("a")]),
+            ("more than are kept", many),
             ("another end", vec![asks("a", &(whole.clone() + "\nls"))]),
             ("half of it is written", vec![asks("a", &whole[..whole.len() - 20])]),
             ("the pane shows more than the call has", vec![asks("a", "echo row 60 of many >> ledger &&")]),

@@ -6,7 +6,7 @@ use crate::fleet::View;
 use crate::time::Span;
 use crate::ui::{Action, Context, Keymap, Request, Ui};
 
-/// How long a question is on the screen before it is confirmed: it may have been opened by a letter of a text.
+/// How long nothing is pressed before a question is confirmed: it may have been opened by a letter of a text, which goes on.
 const NEW_QUESTION: Span = Span::from_millis(500);
 
 impl Ui {
@@ -15,6 +15,7 @@ impl Ui {
         let is_new = self.opened.is_some_and(|opened| view.now.since(opened) < NEW_QUESTION);
         match action {
             Some(Action::Answer) if is_new => {
+                self.opened = Some(view.now);
                 let again = Keymap::name_of(key);
                 self.say(format!("nothing was done: the question is new on the screen; press {again} again"), view);
                 Vec::new()

@@ -42,7 +42,7 @@ const GUIDES: [(&str, usize); 9] = [
 ];
 
 /// The most words of the README and all of `docs` together, and of pages for contributors.
-const ALL: usize = 21_230;
+const ALL: usize = 21_400;
 const FOR_CONTRIBUTORS: [(&str, usize); 3] =
     [("CHANGELOG.md", 600), ("docs/testing.md", 1000), ("docs/contract.md", 6385)];
 
