@@ -358,7 +358,7 @@ fn what(state: &State) -> &'static str {
         Availability::TuiDown => return "has no agent any more",
         Availability::Unavailable => return "is gone, with its pane",
         Availability::Error => return "cannot be read",
-        _ if state.is_suspended() => return "is suspended",
+        _ if state.is_suspended() => return "is stopped",
         Availability::Available | Availability::Unknown => {}
     }
     if state.assessment.awaits_operator() {

@@ -149,7 +149,7 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let fields = "hint: the fields are is: name: age: waited: agent: host: session: label: model: mode: branch: prompt: \
+    let fields = "hint: the fields are is: name: age: waited: agent: host: session: label: dir: model: mode: branch: prompt: \
                   context: plan: tokens: cost:";
     let cases: [(&[&str], &str, &str); 67] = [
         (&["-L", "nobody", "list", "foo:bar"], "error: there is no field foo", fields),
