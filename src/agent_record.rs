@@ -16,7 +16,7 @@ use calls::CallRules;
 pub use calls::OpenCall;
 pub use places::{Conditions, JsonPath};
 use places::{Expected, JsonPlaces, plan_only};
-pub use said::{GAP, Said, SaidRule, Speaker, last_answer};
+pub use said::{GAP, Said, SaidRule, Speaker, last_answer, last_answer_text};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -345,9 +345,7 @@ impl App {
 
     /// Looks which servers of the user are not watched, while there is nothing to show.
     fn look_for_others(&mut self) {
-        let view = self.engine.fleet().view(self.now);
-        let is_bare = view.terminals.is_empty() && view.tasks.is_empty();
-        if is_bare && self.looks_at.is_some_and(|at| at <= Instant::now()) {
+        if self.engine.fleet().is_bare() && self.looks_at.is_some_and(|at| at <= Instant::now()) {
             self.looks_at = Some(Instant::now() + self.engine.settings().poll.ticks.longest);
             let watched = self.engine.servers();
             self.ui.show_other_servers(living_but(&watched.iter().collect::<Vec<_>>()));

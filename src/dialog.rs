@@ -215,13 +215,15 @@ impl Dialog {
         self.cuts.is_empty() || self.recorded.is_some()
     }
 
-    /// All that stands above its options, as far as it is known, in lines.
-    pub fn lines(&self) -> impl Iterator<Item = &String> {
-        let (text, above) = match &self.recorded {
-            Some(recorded) => (&recorded.text[..], &recorded.behind[..]),
-            None => (&[][..], &self.above[..]),
-        };
-        text.iter().chain(above).chain(&self.text)
+    /// What is proven to be its text, in lines: what the record has of it, and what the screen shows.
+    pub fn own_lines(&self) -> impl Iterator<Item = &String> {
+        let recorded = self.recorded.iter().flat_map(|recorded| recorded.text.iter().chain(&recorded.behind));
+        recorded.chain(&self.text)
+    }
+
+    /// The rows above it that may be a part of it; none where the record has all of it.
+    pub fn rows_above(&self) -> &[String] {
+        if self.recorded.is_some() { &[] } else { &self.above }
     }
 
     /// Notes that its first row is not on the screen, and what is there instead.

@@ -301,6 +301,11 @@ impl Fleet {
         }
     }
 
+    /// Whether there is no terminal and no task.
+    pub fn is_bare(&self) -> bool {
+        self.entries.is_empty() && self.tasks.all().is_empty()
+    }
+
     fn server(&mut self, report: ServerReport) {
         self.pack_screens(&report);
         let ServerReport { server, at, load, replaced, outcome } = report;

@@ -160,6 +160,11 @@ impl Settings {
         Self { poll, profiles, fleet, follow_ups, rank: Rank::Reader, every: EveryServer::of(config) }
     }
 
+    /// The server on which something is started where nothing else is said, among those that are watched.
+    pub fn home<'a>(&'a self, servers: &'a [ServerId]) -> Option<&'a ServerId> {
+        self.every.as_ref().map(|every| &every.home).or(servers.first())
+    }
+
     /// Equal in two processes if both read every screen in the same way, and tell agents the same.
     pub(crate) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();

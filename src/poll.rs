@@ -37,8 +37,7 @@ use crate::status::Status;
 use crate::time::Span;
 use crate::tmux::{self, Error, KnownRows, Listing, Server};
 use plan::{PollReport, ServerMemory, Suspect};
-use task_hooks::Chosen;
-use task_hooks::TaskHooks;
+use task_hooks::{Chosen, TaskHooks};
 
 /// Screens that one call captures: it has a deadline, and while it runs tmux serves nobody else.
 const CAPTURES: usize = 512;

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use kept::KeptScreen;
-pub use row::{Color, Row, Style, harmless, indexed_rgb, is_harmless, spelled};
+pub use row::{Color, Row, Style, dense, harmless, indexed_rgb, is_harmless, spelled};
 pub(crate) use row::{RowBuilder, is_drawn_as_nothing};
 
 /// The visible screen of a pane.

@@ -53,6 +53,12 @@ pub fn last_answer(lines: &[Said]) -> Option<Range<usize>> {
     Some(from + begin..end)
 }
 
+/// The same as a text.
+pub fn last_answer_text(lines: &[Said]) -> Option<String> {
+    let answer: Vec<&str> = lines[last_answer(lines)?].iter().map(|line| line.text.as_str()).collect();
+    Some(answer.join("\n"))
+}
+
 /// Which lines of a record say something, and who does.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

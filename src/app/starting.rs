@@ -19,8 +19,7 @@ impl App {
     fn launcher(&self, near: Option<&TerminalKey>) -> Result<Launcher, Objection> {
         let fleet = self.engine.fleet();
         let servers = self.engine.servers();
-        let home = self.engine.settings().every.as_ref().map(|every| &every.home);
-        let server = near.map(|key| &key.server).or(home).or(servers.first());
+        let server = near.map(|key| &key.server).or(self.engine.settings().home(&servers));
         let server = server.ok_or_else(|| Objection::bare("there is no server to start it on"))?.clone();
         let agent = near.and_then(|key| fleet.terminal(key)).and_then(|it| it.state.terminal.cwd.clone());
         let here = || std::env::current_dir().ok()?.to_str().map(str::to_owned);

@@ -20,8 +20,7 @@ pub async fn run(options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let again = options.clone();
     let read = move || {
-        let mut config = Loaded::find(&again.search_path())?.config;
-        config.every_server &= !again.names_a_server();
+        let config = again.find()?.config;
         let servers = again.servers(&config);
         Ok((config, servers))
     };

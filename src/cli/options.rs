@@ -83,8 +83,7 @@ impl GlobalOptions {
     /// # Errors
     /// It is wrong, or the one that was asked for is missing.
     pub fn load(&self) -> Result<Loaded, Failure> {
-        let found = Loaded::find(&self.search_path());
-        let mut loaded = found.map_err(|error| first_fault(error, &self.search_path()))?;
+        let mut loaded = self.find().map_err(|error| first_fault(error, &self.search_path()))?;
         // A command reads it more than once.
         static WARNED: Once = Once::new();
         WARNED.call_once(|| loaded.config.left.iter().for_each(|left| Failure::from(left.clone()).warn()));
@@ -93,6 +92,13 @@ impl GlobalOptions {
         {
             loaded.config.history.path = Some(history);
         }
+        Ok(loaded)
+    }
+
+    /// The configuration, by which every server is watched only where the options name none.
+    pub fn find(&self) -> Result<Loaded, ConfigError> {
+        let mut loaded = Loaded::find(&self.search_path())?;
+        loaded.config.every_server &= !self.names_a_server();
         Ok(loaded)
     }
 
@@ -169,7 +175,7 @@ impl GlobalOptions {
                 servers.push(server);
             }
         }
-        if config.every_server && !self.names_a_server() {
+        if config.every_server {
             servers.extend(living_but(&servers.iter().collect::<Vec<_>>()));
             servers.extend(servers.is_empty().then(|| named(server_around())));
         }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::failure::nothing;
 use super::survey::{Survey, Watched};
 use super::{Done, Failure, GlobalOptions, output};
-use crate::agent_record::{AgentRecordSource, Speaker, last_answer};
+use crate::agent_record::{AgentRecordSource, Speaker, last_answer_text};
 use crate::clock;
 use crate::fleet::Terminal;
 use crate::present::explanation;
@@ -15,6 +15,7 @@ use crate::present::item::Item;
 use crate::present::target::{self, Purpose};
 use crate::present::text::quoted;
 use crate::process::RecordedTranscript;
+use crate::screen::dense;
 use crate::state::{FactName, KEPT_TEXT};
 use crate::tmux::Scrollback;
 
@@ -112,9 +113,7 @@ fn of_agent<'a>(terminal: &'a Terminal, survey: &Survey, watched: &Watched) -> R
 fn whole_answer(path: &Path, sources: &[AgentRecordSource], begins: &str) -> Option<String> {
     let source = sources.iter().find(|source| source.is_transcript())?;
     let lines = RecordedTranscript::default().up_to(path, source, clock::now())?;
-    let answer: Vec<&str> = lines[last_answer(&lines)?].iter().map(|line| line.text.as_str()).collect();
-    let whole = answer.join("\n");
-    let dense = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    let whole = last_answer_text(&lines)?;
     dense(&whole).contains(&dense(begins)).then_some(whole)
 }
 

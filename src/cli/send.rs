@@ -255,8 +255,7 @@ fn is_expected(dialog: &Dialog, expected: &str) -> bool {
         return dialog.id() == expected;
     }
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let recorded = dialog.recorded.iter().flat_map(|recorded| recorded.text.iter().chain(&recorded.behind));
-    let lines: Vec<&str> = recorded.chain(&dialog.text).map(String::as_str).collect();
+    let lines: Vec<&str> = dialog.own_lines().map(String::as_str).collect();
     words(&lines.join(" ")).contains(&words(expected))
 }
 
@@ -268,7 +267,7 @@ fn whole(name: &str, dialog: &Dialog) -> String {
         shown.push_str(line.trim_end());
         shown.push('\n');
     };
-    dialog.lines().for_each(|line| say("  ", line));
+    dialog.rows_above().iter().chain(dialog.own_lines()).for_each(|line| say("  ", line));
     if dialog.recorded.is_some() {
         say("= ", "in full by the agent's own record: its pane shows the end of it");
     }

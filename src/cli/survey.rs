@@ -54,8 +54,7 @@ impl Watched {
     }
 
     fn of(options: &GlobalOptions) -> Result<Self, Failure> {
-        let mut loaded = options.load()?;
-        loaded.config.every_server &= !options.names_a_server();
+        let loaded = options.load()?;
         let settings = owner::Settings::new(&loaded.config, Arc::new(options.profiles()?));
         let servers = options.servers(&loaded.config);
         allow_files(servers.len());
@@ -86,7 +85,7 @@ impl Watched {
 
     /// The server on which something is started.
     pub(super) fn home(&self) -> Option<&ServerId> {
-        self.settings.every.as_ref().map(|every| &every.home).or(self.servers.first())
+        self.settings.home(&self.servers)
     }
 
     /// Whether each server is owned by some process.

@@ -118,8 +118,7 @@ async fn print(args: &WatchArgs, filter: Filter, watched: &Watched, engine: &mut
     let idle = watched.loaded.config.watch.background_idle;
     let mut ask = tokio::time::interval(BEAT.into());
     loop {
-        let is_unused = || args.background && engine.unused_for() > idle;
-        if args.has_outlived_tmux() || is_unused() {
+        if args.has_outlived_tmux() || (args.background && engine.unused_for() > idle) {
             return Ok(ExitCode::SUCCESS);
         }
         let mut sent = None;

@@ -6,7 +6,7 @@
 use super::Dialog;
 use super::option::{Cut, Recorded};
 use crate::agent_record::OpenCall;
-use crate::screen::spelled;
+use crate::screen::{dense, spelled};
 
 /// Letters that the pane must show of it: fewer may be those of another text.
 const SHOWN: usize = 24;
@@ -39,11 +39,6 @@ impl Dialog {
         let is_behind = dense(&self.above[rows..].concat()).starts_with(&behind);
         is_behind.then(|| Recorded { text: lines, behind: self.above[rows..].to_vec() })
     }
-}
-
-/// A text without what wrapping changes.
-fn dense(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
 #[cfg(test)]
@@ -110,9 +105,9 @@ mod tests {
         // The same line again, as it is streamed.
         assert!(by(&[lines[0].clone(), lines[0].clone()]).is_some());
         let mut dialog = shown();
-        let (id, name) = (dialog.id(), dialog.lines().count());
+        let (id, shown) = (dialog.id(), dialog.rows_above().len() + dialog.own_lines().count());
         dialog.recorded = Some(recorded);
-        assert!(dialog.is_whole() && dialog.id() == id && dialog.lines().count() > name);
+        assert!(dialog.is_whole() && dialog.id() == id && dialog.own_lines().count() > shown);
     }
 
     #[test]

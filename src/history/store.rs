@@ -289,10 +289,7 @@ impl StoreBatch<'_> {
         }
         match held {
             Some(held) => drop(self.watching_mut().leads.insert(word.clone(), held.clone())),
-            None => {
-                self.watching_mut().leads.remove(&word);
-                self.watching_mut().summaries.remove(&word);
-            }
+            None => drop(self.watching_mut().leads.remove(&word)),
         }
         if !self.watching.leads(server) {
             return Ok(());

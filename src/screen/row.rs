@@ -301,6 +301,11 @@ fn spelling(c: char) -> String {
     }
 }
 
+/// A text without what wrapping changes: blanks and the ends of lines.
+pub fn dense(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
 /// Whether a character takes part in the text and is drawn as nothing.
 pub(crate) fn is_drawn_as_nothing(c: char) -> bool {
     matches!(c,

@@ -147,7 +147,7 @@ impl Overlay for StartBox {
             }
             Action::Complete => match self.offered().get(self.at).map(|offer| offer.line.clone()) {
                 Some(line) => self.write(&line, cx),
-                None if self.offers.is_none() => self.held = self.held.take().or_else(|| Some(Vec::new())),
+                None if self.offers.is_none() => drop(self.held.get_or_insert_default()),
                 None => return cx.refuse("nothing begins with that"),
             },
             Action::Up => self.at = self.at.saturating_sub(1),

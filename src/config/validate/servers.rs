@@ -65,12 +65,8 @@ impl ConfigText<'_> {
 
     /// Refuses what says more of every server.
     fn check_every(&self, index: usize, table: &ServerTable) -> Result<(), ConfigError> {
-        let key = match () {
-            () if table.path.is_some() => "path",
-            () if table.host.is_some() => "host",
-            () if !table.hosts.is_empty() => "hosts",
-            () => return Ok(()),
-        };
+        let more = [("path", table.path.is_some()), ("host", table.host.is_some()), ("hosts", !table.hosts.is_empty())];
+        let Some((key, _)) = more.into_iter().find(|(_, is_there)| *is_there) else { return Ok(()) };
         let hint =
             "every server is watched on this machine only; name those of a host one by one, in a [[server]] each";
         Err(self.fault(("server", Some(index), Some(key)), format!("`socket = \"*\"` with `{key}`"), hint))

@@ -7,7 +7,7 @@ use ratatui::prelude::{Buffer, Line, Rect};
 use serde_json::{Value, json};
 
 use super::steps::{StepId, TimelineEntry};
-use crate::agent_record::{GAP, Said, Speaker, last_answer};
+use crate::agent_record::{GAP, Said, Speaker, last_answer, last_answer_text};
 use crate::present::sentence;
 use crate::record::{Body, NamedEvent, StoredTransition};
 use crate::screen::{KeptScreen, harmless};
@@ -86,9 +86,7 @@ impl TranscriptView {
 
     /// The last answer in full.
     pub fn answer(&self) -> Option<String> {
-        let lines = self.lines.as_ref()?;
-        let answer: Vec<&str> = lines[last_answer(lines)?].iter().map(|line| line.text.as_str()).collect();
-        Some(answer.join("\n"))
+        last_answer_text(self.lines.as_ref()?)
     }
 
     /// Shows or hides what tools were given and gave back.
