@@ -31,20 +31,28 @@ fn has_anchor(path: &Path, wanted: &str) -> bool {
 /// The pages for users, and how many words each may have.
 const GUIDES: [(&str, usize); 9] = [
     ("README.md", 900),
-    ("docs/tour.md", 1050),
+    ("docs/tour.md", 1000),
     ("docs/dashboard.md", 1910),
-    ("docs/configuration.md", 1860),
-    ("docs/scripting.md", 1540),
-    ("docs/serving.md", 1450),
-    ("docs/tasks.md", 460),
-    ("docs/troubleshooting.md", 1200),
-    ("docs/agents.md", 1100),
+    ("docs/configuration.md", 1820),
+    ("docs/scripting.md", 1410),
+    ("docs/serving.md", 1430),
+    ("docs/tasks.md", 440),
+    ("docs/troubleshooting.md", 1000),
+    ("docs/agents.md", 1040),
 ];
 
-/// The most words of the README and all of `docs` together, and of pages for contributors.
-const ALL: usize = 21_400;
-const FOR_CONTRIBUTORS: [(&str, usize); 3] =
-    [("CHANGELOG.md", 600), ("docs/testing.md", 1000), ("docs/contract.md", 6385)];
+/// The same of the pages for contributors.
+const FOR_CONTRIBUTORS: [(&str, usize); 6] = [
+    ("CHANGELOG.md", 600),
+    ("docs/contract.md", 5660),
+    ("docs/architecture.md", 1320),
+    ("docs/performance.md", 990),
+    ("docs/testing.md", 550),
+    ("docs/glossary.md", 570),
+];
+
+/// The most words of the README and all of `docs` together.
+const ALL: usize = 20_000;
 
 #[test]
 fn all_guides_together_are_short() {
@@ -52,10 +60,6 @@ fn all_guides_together_are_short() {
     let docs = pages().into_iter().filter(|(path, _)| path.parent().is_some_and(|it| it.ends_with("docs")));
     let all: usize = docs.map(|(_, text)| words(&text)).sum::<usize>() + words(&guide("README.md"));
     assert!(all <= ALL, "{all} words");
-    for (name, most) in FOR_CONTRIBUTORS {
-        let words = words(&guide(name));
-        assert!(words <= most, "{name} has {words} words");
-    }
 }
 
 fn guide(name: &str) -> String {
@@ -77,7 +81,7 @@ fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
 
 #[test]
 fn each_guide_is_short_and_begins_with_what_it_is_for() {
-    for (name, most) in GUIDES {
+    for (name, most) in GUIDES.into_iter().chain(FOR_CONTRIBUTORS) {
         let text = guide(name);
         let words = text.split_whitespace().count();
         assert!(words <= most, "{name} has {words} words");
@@ -116,7 +120,7 @@ fn paragraphs(text: &str) -> Vec<String> {
 #[test]
 fn no_sentence_of_a_guide_is_long() {
     let mut sentences = 0;
-    for (name, _) in GUIDES {
+    for (name, _) in GUIDES.into_iter().chain(FOR_CONTRIBUTORS) {
         for paragraph in paragraphs(&guide(name)) {
             for sentence in paragraph.split_inclusive(". ").flat_map(|it| it.split_inclusive([':', ';', '?'])) {
                 sentences += 1;
@@ -125,7 +129,7 @@ fn no_sentence_of_a_guide_is_long() {
             }
         }
     }
-    assert!(sentences > 400, "{sentences}");
+    assert!(sentences > 1000, "{sentences}");
 }
 
 #[test]
@@ -203,7 +207,7 @@ fn the_errors_that_are_explained_are_those_of_the_code() {
     }
     let text = fs::read_to_string(root().join("docs/troubleshooting.md")).unwrap();
     let errors: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
-    assert!(errors.len() > 25, "{errors:?}");
+    assert!(errors.len() > 15, "{errors:?}");
     for error in errors {
         // `…` stands for a value.
         for part in error.split('…').map(str::trim).filter(|part| part.len() > 3) {
