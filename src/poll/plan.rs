@@ -280,7 +280,7 @@ impl ServerMemory {
             });
         }
         self.pace.polled(changed);
-        let owes = self.panes.values().any(PaneMemory::awaits_exit_status);
+        let owes = self.panes.values().any(PaneMemory::owes_exit_status);
         let owes_exit_status = owes.then_some(self.server_pid);
         let (replaced, tasks) = (std::mem::take(&mut self.replaced), gathering.finish(&sessions, &poll.panes));
         PollReport { panes, replaced, tasks, sessions, known, others, owes_exit_status }

@@ -66,6 +66,7 @@ pub(super) struct PaneMemory {
     /// Whether it was there before this process: what ended then is reported as it is.
     pub(super) is_old: bool,
     life: Life,
+    owes_exit_status: bool,
     /// The window's activity, and after which time of ours nothing was printed then.
     printed: Option<(i64, Timestamp)>,
     /// Bell flag and counter of the last poll of a pane whose end was not awaited: a bell and an end are one message.
@@ -240,8 +241,14 @@ impl PaneMemory {
     }
 
     /// Whether it is a task that has ended, and how is not known yet.
-    pub(super) fn awaits_exit_status(&self) -> bool {
+    fn awaits_exit_status(&self) -> bool {
         self.is_wanted_as_task() && matches!(self.life, Life::Ending(_))
+    }
+
+    /// Whether tmux is to be reminded that its program has ended. Of a pane that is not a task it is asked once: some versions
+    /// of tmux never know.
+    pub(super) fn owes_exit_status(&self) -> bool {
+        self.owes_exit_status
     }
 
     /// Bell flag and counter as reported; `None` for a task that is reported only once it is known how it ended.
@@ -363,6 +370,7 @@ impl PaneMemory {
     fn await_exit_status(&mut self, facts: &mut PaneFacts) {
         let is_task = self.is_wanted_as_task();
         let polls = if is_task { TASK_ENDING } else { 1 };
+        let was_unseen = self.life == Life::Unseen;
         self.life = match self.life {
             _ if !facts.dead => Life::Alive,
             _ if facts.exit_status.is_some() => Life::Ended,
@@ -371,7 +379,9 @@ impl PaneMemory {
             Life::Ending(count) if count < polls => Life::Ending(count + 1),
             _ => Life::Ended,
         };
-        if matches!(self.life, Life::Ending(_)) {
+        let is_ending = matches!(self.life, Life::Ending(_));
+        self.owes_exit_status = facts.dead && facts.exit_status.is_none() && (is_ending || was_unseen);
+        if is_ending {
             facts.dead = false;
         }
     }

@@ -23,6 +23,8 @@ struct PlayedServer {
     /// Whether tmux prints no screens.
     is_blind: bool,
     replaced: Replaced,
+    /// Whether tmux is to be reminded of a child that ended.
+    is_reminded: bool,
 }
 
 impl PlayedServer {
@@ -46,6 +48,7 @@ impl PlayedServer {
             fleeting: Vec::new(),
             is_blind: false,
             replaced: Replaced::default(),
+            is_reminded: false,
         }
     }
 
@@ -131,6 +134,7 @@ impl PlayedServer {
         self.captured = likely.iter().chain(&due).map(|pane| pane.0).collect();
         let reports = self.memory.report(poll, more, Timestamp::from_millis(self.clock * 1000));
         (self.tasks, self.replaced) = (reports.tasks, reports.replaced);
+        self.is_reminded = reports.owes_exit_status.is_some();
         self.fleeting = reports.sessions.iter().flat_map(|it| &it.fleeting).map(|window| window.0).collect();
         reports.panes
     }
@@ -463,11 +467,15 @@ fn the_exit_status_of_a_pane_that_dies_is_awaited_for_one_poll() {
     let mut tmux = PlayedServer::new("[[terminal]]\nsession = \"*\"\n");
     tmux.pane(1, "make", "x").pane(2, "make", "x");
     tmux.pane_mut(2).facts.dead = true;
-    let dead = |reports: &[PaneReport]| reports.iter().map(|report| report.facts.dead).collect::<Vec<_>>();
-    assert_eq!(dead(&tmux.poll()), [false, true]);
+    let dead = |tmux: &mut PlayedServer| {
+        let reports = tmux.poll();
+        (reports.iter().map(|report| report.facts.dead).collect::<Vec<_>>(), tmux.is_reminded)
+    };
+    assert_eq!(dead(&mut tmux), (vec![false, true], true), "it may have ended this moment");
+    assert_eq!(dead(&mut tmux), (vec![false, true], false), "tmux does not know it, and is asked once");
     tmux.pane_mut(1).facts.dead = true;
-    assert_eq!(dead(&tmux.poll()), [false, true]);
-    assert_eq!(dead(&tmux.poll()), [true, true]);
+    assert_eq!(dead(&mut tmux), (vec![false, true], true));
+    assert_eq!(dead(&mut tmux), (vec![true, true], false));
 }
 
 /// The windows of tasks in the last poll, by their sessions.
