@@ -477,6 +477,9 @@ impl ServerPoller {
             Some(RecordedAgent { key: pane.key.clone(), processes, sources, tool, profiles, is_changing })
         };
         let agents: Vec<RecordedAgent> = panes.filter_map(agent).collect();
+        if !self.records.is_due(&agents, now()) {
+            return;
+        }
         let mut records = std::mem::take(&mut self.records);
         self.reading = Some(tokio::task::spawn_blocking(move || (records.read(&agents, now()), records)));
     }

@@ -80,6 +80,15 @@ impl AgentRecords {
         files.filter_map(|(file, source)| file.addition(source)).collect()
     }
 
+    /// Whether any of these is to be read, or one has left. Where none is, a poll wakes no thread to read.
+    pub fn is_due(&self, agents: &[RecordedAgent], now: Timestamp) -> bool {
+        let is_due = |agent: &RecordedAgent| match self.agents.get(&agent.key) {
+            Some(state) => agent.is_changing || state.is_of_another_process(agent) || state.is_due(now),
+            None => true,
+        };
+        agents.len() != self.agents.len() || agents.iter().any(is_due)
+    }
+
     /// Reads what was added. Returns the agents with news and what is known of them; an empty reading if the records are
     /// gone. A new agent is always among them, because another process may have known more of it. Waits for the disk.
     pub fn read(&mut self, agents: &[RecordedAgent], now: Timestamp) -> Vec<(TerminalKey, AgentRecordReading)> {
@@ -91,7 +100,7 @@ impl AgentRecords {
             }
             let Some(state) = self.agents.get_mut(&agent.key) else { continue };
             state.polled = self.polls;
-            if state.processes != agent.processes || state.files.len() != agent.sources.len() {
+            if state.is_of_another_process(agent) {
                 state.processes.clone_from(&agent.processes);
                 let file = |_| RecordFile { keeping: self.keeping, is_missed: true, ..RecordFile::default() };
                 state.files = agent.sources.iter().map(file).collect();
@@ -100,20 +109,11 @@ impl AgentRecords {
             if agent.is_changing {
                 state.changed_at = Some(now);
             }
-            // An agent that stands still hardly adds anything.
-            let is_changing = state.changed_at.is_some_and(|at| now.since(at) < FOLLOWS);
-            let is_found = state.files.iter().any(|file| file.open.is_some());
-            let pause = match is_changing {
-                true => Span::ZERO,
-                false if is_found => READ_STILL,
-                // A new file comes with a prompt, which the screen shows.
-                false => FIND_AGAIN_STILL,
-            };
-            if state.read_at.is_some_and(|at| now.since(at) < pause) {
+            if !state.is_due(now) {
                 continue;
             }
             (state.read_at, state.is_followed) = (Some(now), true);
-            due.push((agent, is_changing));
+            due.push((agent, state.is_changing(now)));
         }
         self.agents.retain(|_, state| state.polled == self.polls);
         if !due.is_empty() {
@@ -174,6 +174,26 @@ impl AgentRecords {
 }
 
 impl AgentState {
+    fn is_of_another_process(&self, agent: &RecordedAgent) -> bool {
+        self.processes != agent.processes || self.files.len() != agent.sources.len()
+    }
+
+    fn is_changing(&self, now: Timestamp) -> bool {
+        self.changed_at.is_some_and(|at| now.since(at) < FOLLOWS)
+    }
+
+    /// Whether its files are to be read. An agent that stands still hardly adds anything.
+    fn is_due(&self, now: Timestamp) -> bool {
+        let is_found = self.files.iter().any(|file| file.open.is_some());
+        let pause = match self.is_changing(now) {
+            true => Span::ZERO,
+            false if is_found => READ_STILL,
+            // A new file comes with a prompt, which the screen shows.
+            false => FIND_AGAIN_STILL,
+        };
+        self.read_at.is_none_or(|at| now.since(at) >= pause)
+    }
+
     /// The files that were found, with the places of their sources.
     fn open(&self) -> impl Iterator<Item = (usize, &OpenRecord)> {
         self.files.iter().enumerate().filter_map(|(place, file)| Some((place, file.open.as_deref()?)))
