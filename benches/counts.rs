@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use fleetwatch::fleet::{
     self, Capture, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerId, ServerReport, TerminalKey,
+    View,
 };
 use fleetwatch::profile::{ProfileSet, Program};
 use fleetwatch::screen::{PaneFacts, Screen};
@@ -129,7 +130,7 @@ fn event(times: u32) {
     }
 }
 
-/// A frame of many rows, or a key and the frame that answers it.
+/// A frame of many rows after a change, or a key and the frame that answers it.
 fn dashboard(times: u32, key: Option<char>) {
     let mut fleet = SampleFleet::of(MANY as usize);
     let mut ui = Ui::new(UiOptions::default());
@@ -138,12 +139,15 @@ fn dashboard(times: u32, key: Option<char>) {
     let mut terminal =
         Terminal::with_options(backend, TerminalOptions { viewport }).expect("a terminal that draws nowhere");
     ui.update(&fleet.view());
-    for _ in 0..times {
+    for nth in 0..times {
         fleet.now = fleet.now + Span::from_millis(250);
+        // What is drawn after a key is unchanged; a frame alone is drawn because something changed.
+        let version = if key.is_some() { Some(1) } else { Some(u64::from(nth)) };
         if let Some(key) = key {
-            black_box(ui.handle(&Event::Key(KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE)), &fleet.view()));
+            let view = View { version, ..fleet.view() };
+            black_box(ui.handle(&Event::Key(KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE)), &view));
         }
-        let view = fleet.view();
+        let view = View { version, ..fleet.view() };
         ui.update(&view);
         // Nothing of it can fail: the bytes go nowhere.
         let _ = terminal.draw(|frame| ui.draw(frame, &view));

@@ -258,8 +258,17 @@ impl Arrangement {
         }
         let mut fits = self.filter.matcher(&self.flags, view.now);
         let alone = self.alone(&all, grouping);
-        let shown = all.into_iter().enumerate().filter(|(_, item)| fits(*item));
-        let mut placed: Vec<Placed<'a>> = shown.map(|(place, item)| self.placed(place, item, grouping)).collect();
+        let mut shown: Vec<Option<Placed<'a>>> = all
+            .into_iter()
+            .enumerate()
+            .map(|(place, item)| fits(item).then(|| self.placed(place, item, grouping)))
+            .collect();
+        let mut placed = Vec::with_capacity(shown.len());
+        // What is sorted already but for a few rows is sorted with few comparisons.
+        if let Some(before) = self.order.borrow().as_ref() {
+            placed.extend(before.rows.iter().filter_map(|(place, _)| shown.get_mut(*place)?.take()));
+        }
+        placed.extend(shown.into_iter().flatten());
         for row in placed.iter_mut().filter(|row| alone.contains(&row.group)) {
             row.group = Group::Alone;
         }

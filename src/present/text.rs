@@ -40,6 +40,9 @@ pub fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
 
 /// The cells that a text takes.
 pub fn width(text: &str) -> usize {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.len();
+    }
     pieces(text).map(|piece| usize::from(piece.width)).sum()
 }
 
