@@ -20,11 +20,14 @@ use crate::present::text::quoted;
 use crate::record::{OperatorAction, Record};
 use crate::status::Hindrance;
 
-/// End an agent: ask it by its own command, and close its pane if it does not end. A task is killed.
+/// End an agent, or kill a task.
 ///
-/// An agent that is not ready, or has a draft, is left as it is unless you add `--force`. The worktree of an agent that `new` started is
-/// removed with `--remove-worktree`, and only if nothing would be lost: it is clean, and its commits are on another branch or pushed. Its
-/// branch stays. Else it says what is there, with exit code 1.
+/// The agent is asked by its own command; if it does not end within ten seconds, its pane is closed. One that works, asks
+/// or has a draft is left alone unless you add `--force`.
+///
+/// With `--remove-worktree`, the worktree that `new` made is removed too, but not its branch, and only if nothing would be
+/// lost: it is clean, and its commits are on another branch or pushed. Otherwise the command says what would be lost, with
+/// exit code 1.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch close fix-login --remove-worktree")]
 pub struct CloseArgs {
@@ -33,10 +36,10 @@ pub struct CloseArgs {
     /// Close it at once, whatever it does.
     #[arg(long)]
     pub force: bool,
-    /// Remove its worktree too, if nothing would be lost.
+    /// Also remove its worktree, if nothing would be lost.
     #[arg(long)]
     pub remove_worktree: bool,
-    /// Remove what git ignores there with it.
+    /// Also delete the files there that git ignores.
     #[arg(long, requires = "remove_worktree")]
     pub with_ignored: bool,
     /// Print one JSON object: `{"terminal", "outcome": "ended", "killed" or "refused", "detail", "worktree", "removed", "left"}`.

@@ -28,13 +28,13 @@ enum ConfigCommand {
     /// Print the commented default configuration, to start your own from.
     #[command(before_help = "Example: fleetwatch config default > config.toml")]
     Default,
-    /// Check a configuration and report all errors, with line and column and what to do.
+    /// Check a configuration and report every error with line, column and what to do.
     #[command(before_help = "Example: fleetwatch config check config.toml")]
     Check {
         /// The file; default: the one in use, with the keymap, themes and profiles beside it.
         file: Option<PathBuf>,
     },
-    /// Print the configuration that holds, with where each value comes from.
+    /// Print the configuration in effect, and where each value comes from.
     #[command(before_help = "Example: fleetwatch config show")]
     Show {
         /// Print `{"path", "names_server", "tables": {TABLE: {KEY: {"value", "from"}}}}`; a list of tables, such as `server`, is an array.

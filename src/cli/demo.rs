@@ -12,12 +12,14 @@ use crate::fleet::ServerId;
 
 /// Open the dashboard on recorded sessions.
 ///
-/// They play in a tmux server of their own, and what you do there is kept in a history of its own. Both are removed at
-/// the end; your tmux, your history and your configuration are not touched. `fleetwatch -L SERVER list` sees the demo from
-/// another terminal; its name is in the dashboard's first line, if that is wide enough, and `--no-dashboard` prints it. Such
-/// commands follow the dashboard and share its history.
+/// They play in a tmux server of their own, and what you do there goes into a history of its own. Both are removed at the
+/// end; your tmux, your history and your configuration are not touched.
 ///
-/// A recording goes on as it was recorded, whatever you answer or send; only a plain "no" to Claude Code has a recording of its own.
+/// `fleetwatch -L SERVER list` sees the demo from another terminal. The server's name is in the dashboard's first line, if
+/// that is wide enough, and `--no-dashboard` prints it.
+///
+/// A recording goes on as it was recorded, whatever you answer or send. Only a plain "no" to Claude Code has a recording of
+/// its own.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch demo")]
 pub struct DemoArgs {

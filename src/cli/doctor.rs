@@ -38,7 +38,7 @@ use crate::{clock, owner, poll, private, process};
 ///
 /// It checks tmux, the servers, the configuration, the history and the terminal.
 ///
-/// Exit codes: 0 nothing keeps fleetwatch from working; 1 something does, a wrong configuration as well: a FAIL says what; 2
+/// Exit codes: 0 fleetwatch can work; 1 something keeps it from working, such as a wrong configuration: a FAIL says what; 2
 /// wrong usage.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch doctor")]

@@ -32,7 +32,7 @@ pub struct ExplainArgs {
     /// Watch for this many seconds first, for what only time shows: growth, timers, the end of a turn.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     pub watch: Option<Duration>,
-    /// Put the rules first, without those that did not fire.
+    /// Print the rules first, and only those that fired.
     #[arg(long)]
     pub fired: bool,
     /// Print one JSON object: `{"explanation", "reading", "projection", "record", "state", "timers"}`, the first four null for an agent that is

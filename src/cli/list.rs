@@ -25,8 +25,9 @@ use crate::time::Timestamp;
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch list is:needs-you")]
 pub struct ListArgs {
-    /// Print only what matches this filter, written as in the dashboard: `api`, `is:needs-you`, `agent:claude waited:>5m`;
-    /// `name:api,web` and `is:failed,stalled` are either of them, `!is:ready` all that is not ready. All words must match.
+    /// Print only what matches this filter, written as in the dashboard: `api`, `is:needs-you`, `agent:claude
+    /// waited:>5m`. All words must match; `name:api,web` and `is:failed,stalled` match either, `!is:ready` whatever is
+    /// not ready.
     #[arg(value_name = "FILTER")]
     pub filter: Vec<String>,
     #[command(flatten)]

@@ -16,7 +16,7 @@ use crate::state::{Note, NotePart, unfit_name};
 
 /// Name or label a terminal or task.
 ///
-/// What is changed is printed. Without a target, list all names and labels.
+/// The command prints what changed. Without a target, it lists all names and labels.
 ///
 /// Name and label are removed when another agent starts in the terminal or its pane closes. tmux does not see them.
 #[derive(Clone, Debug, clap::Args)]
@@ -24,8 +24,8 @@ use crate::state::{Note, NotePart, unfit_name};
 pub struct NameArgs {
     #[arg(help = target::HELP_TO_ACT)]
     pub target: Option<String>,
-    /// The name that it has from now on, in every list and command; an empty one restores its own. Without a name or an
-    /// option, print name and label.
+    /// Its new name, in every list and command; an empty one restores its own. Without a name or an option, print name
+    /// and label.
     #[arg(requires = "target", conflicts_with = "clear")]
     pub name: Option<String>,
     /// Give the terminal this label to group by, in place of the configuration's; an empty one removes it.

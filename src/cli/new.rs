@@ -36,17 +36,17 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// Start an agent in a tmux session of its own, and send its first prompt.
 ///
-/// The prompt waits in the queue until the agent is ready, behind whatever it asks at its start; the command ends when the agent has
-/// taken it. With `--worktree`, the agent works in a git worktree for that branch, which is made beside the repository (or in
-/// `[new] worktrees`), or found.
+/// The prompt waits in the queue until the agent is ready and you have answered what it asks at its start. The command ends
+/// when the agent has taken the prompt. With `--worktree`, the agent works in the git worktree of that branch; if there is
+/// none, one is made beside the repository or in `[new] worktrees`.
 ///
-/// Exit code 1 says that nothing was started, and that nothing is left of it; or that the prompt was not taken.
+/// Exit code 1: nothing was started and nothing is left behind, or the prompt was not taken.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch new claude --worktree fix-login \"Fix the login\"")]
 pub struct NewArgs {
     /// The agent, such as claude, or a name of `[new.starts]`; default: the one that was started last.
     ///
-    /// `!COMMAND` starts a task in its place: `fleetwatch new '!make test'`.
+    /// `!COMMAND` starts a task instead: `fleetwatch new '!make test'`.
     #[arg(value_name = "AGENT")]
     pub agent: Option<String>,
     /// The first prompt. One that begins with `-` goes after `--`.
@@ -58,7 +58,7 @@ pub struct NewArgs {
     /// Work in a git worktree for this branch, which is made if needed.
     #[arg(long, value_name = "BRANCH")]
     pub worktree: Option<String>,
-    /// Open a window in this session, which is created if needed, rather than a session of its own.
+    /// Open a window in this session, not a session of its own; the session is created if needed.
     #[arg(long, value_name = "SESSION")]
     pub session: Option<String>,
     /// Stop waiting after this many seconds (or 10m); the prompt stays in the queue.

@@ -19,10 +19,11 @@ use crate::screen::dense;
 use crate::state::{FactName, KEPT_TEXT};
 use crate::tmux::Scrollback;
 
-/// Print what a task has printed, or what an agent answered last.
+/// Print what a task has printed, or an agent's last answer.
 ///
-/// Of a task, it is all that tmux has kept. Of an agent, it is the answer of its last turn as its own record has it, in full where that is a file. Where no
-/// record is read, or the turn goes on or did not end well, it is what the screen shows since the last prompt.
+/// For a task, this is everything that tmux has kept. For an agent, it is the answer of its last turn from its own record;
+/// in full, if the record is a file. Without a record, or if the turn goes on or did not end well, it is what the screen
+/// shows since the last prompt.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch output build")]
 pub struct OutputArgs {

@@ -27,7 +27,7 @@ use crate::tmux::{CapturedPane, Server};
 
 /// Record a terminal, until it is gone or until Ctrl-C.
 ///
-/// What its profile reads in the agent's own record is kept as well.
+/// The recording also has what fleetwatch reads in the agent's own record.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch record docs -o docs.cast")]
 pub struct RecordArgs {
@@ -49,8 +49,8 @@ pub struct RecordArgs {
     /// prompts, answers, files, commands.
     #[arg(long)]
     pub whole_records: bool,
-    /// Record only the screen; by default, the agent's model and the like, and prompts and answers from now on, are kept from its
-    /// record.
+    /// Record only the screen. By default, the recording also has the agent's model and the like, and its prompts and
+    /// answers from now on.
     #[arg(long, conflicts_with = "whole_records")]
     pub no_records: bool,
 }

@@ -20,9 +20,9 @@ use crate::time::{Span, Timestamp};
 
 /// Show what fleetwatch says about a recorded terminal.
 ///
-/// It prints a line for the start and one for each change: the seconds since the start, the state and how the last turn ended in
-/// the words of `list`, whether the screen stands still, whether a prompt would be sent or why not, and what the agent asks or does
-/// then.
+/// It prints a line for the start and one for each change. A line has the seconds since the start, the state and how the
+/// last turn ended in the words of `list`, whether the screen stands still, whether a prompt would be sent or why not, and
+/// what the agent asks or does.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch replay docs.cast")]
 pub struct ReplayArgs {

@@ -58,7 +58,7 @@ pub struct SendArgs {
 
 /// Press keys in a terminal or task.
 ///
-/// They are pressed whatever it shows, as long as the same program runs there.
+/// fleetwatch presses them whatever the terminal shows, as long as the same program runs there.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch keys build y Enter")]
 pub struct KeysArgs {
@@ -75,9 +75,9 @@ pub struct KeysArgs {
     pub json: bool,
 }
 
-/// Answer the dialog of an agent; first print all of it.
+/// Print an agent's dialog, and answer it.
 ///
-/// Without a choice, that is all, with exit code 0.
+/// Without a choice, the command only prints it, with exit code 0.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch answer shop-api yes --expect 'rm -rf build'")]
 pub struct AnswerArgs {

@@ -95,7 +95,7 @@ fn with_example(command: Command) -> Command {
 
 /// Print completions for a shell, to be read at its start.
 ///
-/// The shell asks fleetwatch itself, so that the names of terminals, tasks and columns are completed as well. What to put where:
+/// The shell asks fleetwatch itself, so names of terminals, tasks and columns are completed too. What to put where:
 ///
 /// bash, in ~/.bashrc: `source <(fleetwatch completions bash)`
 ///
@@ -111,8 +111,8 @@ pub struct CompletionArgs {
 
 /// Show a man page, or write all of them.
 ///
-/// On a terminal, `man` shows it; elsewhere its source is printed, for `man -l -`. `man` finds pages in the directory of its first section: `fleetwatch man --all ~/.local/share/man/man1`. That is made if the
-/// one above it is there.
+/// On a terminal, `man` shows it. In a pipe, its source is printed, for `man -l -`. To install all pages where `man` finds
+/// them: `fleetwatch man --all ~/.local/share/man/man1`. The directory is made if the one above it exists.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch man tasks kill")]
 pub struct ManArgs {

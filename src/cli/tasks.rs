@@ -40,7 +40,7 @@ pub struct TasksArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum TasksCommand {
-    /// Print every task, or those that fit a filter (the default).
+    /// Print every task, or those that match a filter (the default).
     #[command(before_help = "Example: fleetwatch tasks list is:exited")]
     List(ListArgs),
     /// Kill tasks: end their programs and close their windows.

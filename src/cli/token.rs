@@ -59,7 +59,7 @@ enum TokenCommand {
         #[arg(long = "for", value_name = "TIME", default_value = "30d", value_parser = span)]
         good_for: jiff::Span,
     },
-    /// List the tokens by name, with when they expire (the default).
+    /// List the tokens, and when they expire (the default).
     #[command(before_help = "Example: fleetwatch token list")]
     List(ListedTokens),
     /// Revoke a token: its requests are refused from then on, and its event streams end.

@@ -35,15 +35,15 @@ use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Span, Timestamp};
 
-/// Wait until a terminal or task is in a given state, or several are.
+/// Wait until one or several terminals or tasks are in a given state.
 ///
-/// Each is printed when it is so. One that is gone or can no longer be so ends it with exit code 1.
+/// Each is printed when it gets there. If one no longer can, the command ends with exit code 1.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch wait docs --for ready,needs-you --timeout 600")]
 pub struct WaitArgs {
     #[arg(help = target::HELP, required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
-    /// Wait only for the first of several targets; if one is there already, unknown ones are only warned of.
+    /// Wait only for the first of several targets. If one is there already, an unknown name is only a warning.
     #[arg(long)]
     pub any: bool,
     /// What to wait for; with several, the first to come.
@@ -53,8 +53,9 @@ pub struct WaitArgs {
     /// Give up after this many seconds (or 10m), with exit code 1.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     pub timeout: Option<Duration>,
-    /// Print the terminal's public state as JSON once it is reached, with the one of `--for` as `reached`; where it is not,
-    /// `{"id", "reached": null, "reason": "timeout", "not_found", "unreachable", "gone", "impossible", "interrupted" or "given_up", "word"}`.
+    /// Print the terminal's public state as JSON once it gets there; `reached` is the state of `--for` that came. If
+    /// none did: `{"id", "reached": null, "reason": "timeout", "not_found", "unreachable", "gone", "impossible",
+    /// "interrupted" or "given_up", "word"}`.
     #[arg(long)]
     pub json: bool,
 }

@@ -40,18 +40,18 @@ use crate::time::Timestamp;
 
 /// Print a line for each terminal, then for each event.
 ///
-/// Events are transitions, task events, inputs and follow-ups. It waits for a server that is not there yet, and goes on when one
-/// ends. Ctrl-C, SIGTERM or the end of its reader ends it with exit code 0.
+/// Events are transitions, task events, inputs and follow-ups. The command waits for a server that has not started yet, and
+/// goes on when one ends. It ends, with exit code 0, on Ctrl-C, on SIGTERM, or when nobody reads its output any more.
 #[derive(Clone, Debug, clap::Args)]
 #[command(before_help = "Example: fleetwatch watch --json")]
 pub struct WatchArgs {
-    /// Print only lines about what matches this filter, written as for `list`: by what it is then, or was last if it is gone.
+    /// Print only lines about what matches this filter, written as for `list`. What is gone matches by its last state.
     #[arg(value_name = "FILTER")]
     pub filter: Vec<String>,
-    /// Print JSON lines: `{"at", "kind": "state", "transition", "facts", "task_event", "input" or "follow_up", "terminal", "state", …}`,
-    /// with "changed" and "evidence" of a transition, "changed" of facts (at most each 5 s for a terminal), "event" of a task event, "sender", "input" (prompt, keys, answer), what
-    /// was sent and "outcome" of an input, and of a follow-up "outcome" (queued, sent, unknown whether it arrived, expired,
-    /// cancelled, resent, dismissed), "intent", its number, "text" and "events".
+    /// Print JSON lines: `{"at", "kind", "terminal", "state", …}`. A line of each kind has more fields: `state` none;
+    /// `transition` "changed" and "evidence"; `facts` "changed" (at most every 5 s for a terminal); `task_event`
+    /// "event"; `input` "sender", "input" (prompt, keys, answer), what was sent and "outcome"; `follow_up` its number
+    /// "intent", "outcome" (queued, sent, unknown, expired, cancelled, resent, dismissed), "text" and "events".
     #[arg(long)]
     pub json: bool,
     /// Print nothing, and end when nobody has used what is watched for a time (`[watch] background`).
