@@ -32,7 +32,6 @@ mod status;
 mod survey;
 mod tasks;
 mod token;
-mod unwatched;
 mod usage;
 mod wait;
 mod watch;

@@ -21,18 +21,15 @@ use crate::history::{History, ServerSummary};
 use crate::ids::WindowId;
 use crate::notify::{Dispatch, Means, NoticeId, Notifier, Suppression};
 use crate::owner::Lead;
+use crate::present::events::WALKED;
 use crate::sender::Sender;
 use crate::task::{Batch, Happening};
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
 use crate::tmux::{self, Server};
 use carrier::Carrier;
 pub use carrier::{Around, desktop};
 use outbox::{Outbox, OutboxSettings};
 pub use trouble::DeliveryEvent;
-
-/// The least time between two checks of all terminals for what is to be written or announced. Among a thousand something
-/// changes all the time, and checking them takes as long as a frame.
-const PAUSE: Span = Span::from_millis(200);
 
 /// Delivers notices and follow-ups while the fleet is watched.
 #[derive(Debug)]
@@ -201,7 +198,7 @@ impl NoticeSchedule {
             let has_changed = version.is_none() || version != view.version;
             let is_due = self.due.is_some_and(|due| due <= now);
             // A clock that was set back says nothing of how long ago it was.
-            self.is_behind = has_changed && !is_due && (at..at + PAUSE).contains(&now);
+            self.is_behind = has_changed && !is_due && (at..at + WALKED).contains(&now);
             if self.is_behind || !(has_changed || is_due) {
                 return false;
             }
@@ -212,7 +209,7 @@ impl NoticeSchedule {
 
     /// When it has to be checked again at the latest.
     fn poll_timeout(&self) -> Option<Timestamp> {
-        let behind = self.last.filter(|_| self.is_behind).map(|(_, at)| at + PAUSE);
+        let behind = self.last.filter(|_| self.is_behind).map(|(_, at)| at + WALKED);
         [self.due, behind].into_iter().flatten().min()
     }
 }
@@ -239,7 +236,7 @@ impl Summaries {
             return;
         }
         // Of a hundred servers there is news all the time.
-        self.is_behind = self.followed_at.is_some_and(|at| view.now.since(at) < PAUSE);
+        self.is_behind = self.followed_at.is_some_and(|at| view.now.since(at) < WALKED);
         if self.is_behind {
             return;
         }
@@ -268,7 +265,7 @@ impl Summaries {
 
     /// When something has to be written again at the latest.
     fn poll_timeout(&self) -> Option<Timestamp> {
-        self.followed_at.filter(|_| self.is_behind).map(|at| at + PAUSE)
+        self.followed_at.filter(|_| self.is_behind).map(|at| at + WALKED)
     }
 }
 
@@ -305,11 +302,11 @@ mod tests {
         let begin = Timestamp::from_millis(1_800_000_000_000);
         let moment = Span::from_millis(1);
         assert!(notices.are_followed(&fleet.view(begin)));
-        assert!(!notices.are_followed(&fleet.view(begin + PAUSE + PAUSE)), "nothing has changed");
+        assert!(!notices.are_followed(&fleet.view(begin + WALKED + WALKED)), "nothing has changed");
         fleet.handle(Input::TimePassed, begin);
         assert!(!notices.are_followed(&fleet.view(begin + moment)));
-        assert_eq!(notices.poll_timeout(), Some(begin + PAUSE), "it is not forgotten");
-        assert!(notices.are_followed(&fleet.view(begin + PAUSE)));
+        assert_eq!(notices.poll_timeout(), Some(begin + WALKED), "it is not forgotten");
+        assert!(notices.are_followed(&fleet.view(begin + WALKED)));
         assert_eq!(notices.poll_timeout(), None);
         fleet.handle(Input::TimePassed, begin);
         let set_back = begin + Span::from_millis(1) - Span::from_secs(3600);
@@ -325,6 +322,7 @@ mod tests {
     }
     use crate::profile::ProfileSet;
     use crate::state::Problem;
+    use crate::time::Span;
 
     #[test]
     fn a_server_that_answers_no_more_is_summed_up_as_its_rows_are_and_one_that_never_did_is_not() {
@@ -343,10 +341,10 @@ mod tests {
         };
         let problem = Problem { kind: "failed".to_owned(), message: "no route".to_owned() };
         let failed = || PollResult::Failed(problem.clone());
-        assert_eq!(follow(failed(), begin - PAUSE), None);
+        assert_eq!(follow(failed(), begin - WALKED), None);
         assert_eq!(follow(PollResult::Listed(Vec::new()), begin), None);
         let soon = begin + Span::from_millis(1);
-        assert_eq!(follow(failed(), soon), Some(begin + PAUSE), "it is checked again");
-        assert_eq!(follow(failed(), begin + PAUSE), None, "with why it does not answer");
+        assert_eq!(follow(failed(), soon), Some(begin + WALKED), "it is checked again");
+        assert_eq!(follow(failed(), begin + WALKED), None, "with why it does not answer");
     }
 }

@@ -4,7 +4,6 @@
 //! [`Engine::handle`] with the time, and take [`Engine::poll_update`] until there is none. Whoever may act for a server calls
 //! [`Engine::deliver`] afterwards, and [`Engine::leave`] at the end.
 
-mod finding;
 mod survey;
 mod update;
 
@@ -36,7 +35,7 @@ use crate::sender::{OperationEvent, Sender};
 use crate::state::KeptNote;
 use crate::time::{Span, Timestamp};
 use crate::tmux::Error;
-pub use survey::{Freshness, survey};
+pub use survey::{Freshness, PATIENCE, survey};
 use update::prompted;
 pub use update::{Update, warning_of};
 
@@ -44,16 +43,10 @@ pub use update::{Update, warning_of};
 const WAITING_EVENTS: usize = 64;
 /// New screens that are read at once: a key that comes meanwhile waits for no more.
 const AT_ONCE: usize = 8;
-/// How long the end of a process waits for prompts and messages that are being sent.
-const LAST_SENDS: Duration = Duration::from_secs(10);
-/// How long it waits until what happened is in the history.
-const LAST_RECORDS: Duration = Duration::from_millis(500);
-/// How long it waits until a tmux server has given back what was set in it.
+/// How long the end of a process waits until a tmux server has given back what was set in it.
 const LAST_RELEASE: Duration = Duration::from_secs(1);
 /// How long timers wait for a poll that had ended by then and is still on its way to the fleet.
 const LATEST_POLL: Span = Span::from_millis(20);
-/// Timers that run later than this were not late: the process was stopped.
-const STOPPED: Span = Span::from_secs(2);
 
 /// Something that has happened, for [`Engine::handle`].
 #[derive(Debug)]
@@ -394,13 +387,14 @@ impl Engine {
             let Acting { dispatcher, callers, ends, .. } = acting;
             ends.send_replace(true);
             let asked = async { while callers.join_next().await.is_some() {} };
-            let _ = tokio::time::timeout(LAST_SENDS, async { tokio::join!(sends, asked, dispatcher.finish()) }).await;
+            let _ =
+                tokio::time::timeout(clock::FAREWELL, async { tokio::join!(sends, asked, dispatcher.finish()) }).await;
             let ended: Vec<OperationEvent> = std::iter::from_fn(|| acting.operations.try_recv().ok()).collect();
             self.updates.extend(ended.into_iter().map(Update::Operation));
         }
         if let Some(acting) = &self.acting {
             // The next owner writes what is not in the file then.
-            acting.history.written(LAST_RECORDS).await;
+            acting.history.written(history::WRITTEN).await;
         }
         let watchers = std::mem::take(&mut self.watchers).into_iter();
         let released: JoinSet<_> =
@@ -508,9 +502,9 @@ impl Engine {
             return;
         }
         while let Some(due) = self.fleet.poll_timeout().filter(|due| *due + before <= until) {
-            let due = if until.since(due) > STOPPED { until } else { due };
+            let due = if until.since(due) > clock::STOPPED { until } else { due };
             // A timer that is due again at once must not stop the time.
-            let at = last.map_or(due, |last: Timestamp| due.max(last + Span::from_millis(1)));
+            let at = last.map_or(due, |last: Timestamp| due.max(last.next()));
             if at > until {
                 return;
             }

@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::fleet::{Effect, Terminal, View};
 use crate::ids::{ServerId, TerminalKey};
-use crate::notify::{HOLD, Occasion, statement};
+use crate::notify::{Occasion, statement};
 use crate::pattern::{Pattern, filled};
 use crate::screen::harmless;
 use crate::state::{Availability, Change, LEFT_UNWATCHED, Phase, State, TurnResult};
 use crate::task::{Happening, Preview, TaskEvent, TaskFields};
 use crate::time::{Span, Timestamp};
+use crate::tracker::STABLE;
 
 /// Useful lines of a task's output that a message shows (SPEC §9).
 const OUTPUT_LINES: usize = 3;
@@ -24,7 +25,7 @@ const LONGEST: usize = 200;
 /// Events that a message lists in full; more of them are counted.
 const IN_FULL: usize = 20;
 /// How long what happened is news. Who takes over tells what its predecessor saw and could not queue.
-pub const NEWS: Span = Span::from_secs(60);
+pub const NEWS: Span = Span::MINUTE;
 
 /// One `[[follow_up]]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -205,7 +206,7 @@ impl RecentEvents {
                 continue;
             }
             for event in FollowUpEvent::of_agent(terminal, watched, now) {
-                let stands_at = event.at + HOLD;
+                let stands_at = event.at + STABLE;
                 if stands_at > now {
                     self.due = Some(self.due.map_or(stands_at, |due| due.min(stands_at)));
                 } else {

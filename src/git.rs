@@ -32,9 +32,8 @@ use crate::repository::{GitError, GitFacts, Printed, WorkingTreeDiff, read_count
 use crate::screen::harmless;
 use crate::time::Timestamp;
 
-/// How long one command may take when facts are read, and when a difference is.
-const FACTS_DEADLINE: Duration = Duration::from_secs(2);
-const DIFF_DEADLINE: Duration = Duration::from_secs(5);
+/// How long one command of git may take: in a large repository it reads every file's time.
+const DEADLINE: Duration = Duration::from_secs(5);
 /// Bytes of a difference that are read, and of names of untracked files.
 const PATCH: usize = 1 << 20;
 const NAMES: usize = 64 << 10;
@@ -234,14 +233,14 @@ impl Git {
     /// Reads the facts of a repository. Of its distance to the upstream only what is new is counted.
     async fn facts(&self, root: &Path, distance: &mut Distance, at: Timestamp) -> Result<GitFacts, GitError> {
         let _turn = TURNS.acquire().await;
-        let it = self.resolve(root, FACTS_DEADLINE).await?;
-        let branch = self.run(self.in_real(root).args(BRANCH), LINES, FACTS_DEADLINE).await.ok();
+        let it = self.resolve(root, DEADLINE).await?;
+        let branch = self.run(self.in_real(root).args(BRANCH), LINES, DEADLINE).await.ok();
         let of = (it.head.clone(), it.upstream.clone());
         if distance.of != of {
             *distance = Distance { apart: self.apart(&it).await, of };
         }
-        let counted = self.differing(&it, &COUNTED, COUNTS, FACTS_DEADLINE).await.ok();
-        let untracked = self.untracked(&it, FACTS_DEADLINE).await.ok();
+        let counted = self.differing(&it, &COUNTED, COUNTS, DEADLINE).await.ok();
+        let untracked = self.untracked(&it, DEADLINE).await.ok();
         Ok(it.facts(branch, distance.apart, counted, untracked, at))
     }
 
@@ -250,10 +249,10 @@ impl Git {
     /// # Errors
     /// There is none, or git does not answer.
     pub async fn difference(&self, directory: &Path) -> Result<WorkingTreeDiff, GitError> {
-        let it = self.resolve(&root_around(directory).await?, DIFF_DEADLINE).await?;
-        let patch = self.differing(&it, &PATCHED, PATCH, DIFF_DEADLINE).await?;
-        let untracked = self.untracked(&it, DIFF_DEADLINE).await?;
-        let contents = timeout(DIFF_DEADLINE, new_files(it.root, untracked.bytes.clone())).await;
+        let it = self.resolve(&root_around(directory).await?, DEADLINE).await?;
+        let patch = self.differing(&it, &PATCHED, PATCH, DEADLINE).await?;
+        let untracked = self.untracked(&it, DEADLINE).await?;
+        let contents = timeout(DEADLINE, new_files(it.root, untracked.bytes.clone())).await;
         Ok(WorkingTreeDiff::read(&patch, &untracked, &contents.unwrap_or_default()))
     }
 
@@ -267,7 +266,7 @@ impl Git {
         let (head, upstream) = (it.head.as_ref()?, it.upstream.as_ref()?);
         let mut command = self.beside(it);
         command.args(["rev-list", "--left-right", "--count", &format!("{head}...{upstream}"), "--"]);
-        read_counts(&self.run(&mut command, LINES, FACTS_DEADLINE).await.ok()?.bytes)
+        read_counts(&self.run(&mut command, LINES, DEADLINE).await.ok()?.bytes)
     }
 
     async fn differing(
@@ -299,7 +298,7 @@ impl Git {
     async fn ignored_by_user(&self) -> Option<PathBuf> {
         let mut command = self.anywhere(&self.sha1);
         own_home(&mut command).args(["config", "--global", "--type=path", "core.excludesFile"]);
-        let printed = self.run(&mut command, LINES, FACTS_DEADLINE).await.ok();
+        let printed = self.run(&mut command, LINES, DEADLINE).await.ok();
         let printed = printed.map(|printed| PathBuf::from(OsString::from_vec(printed.bytes.trim_ascii().to_vec())));
         let usual = || Some(directories::BaseDirs::new()?.config_dir().join("git/ignore"));
         printed.filter(|path| path.is_absolute()).or_else(usual)

@@ -39,7 +39,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::clock::now;
+use crate::clock::{self, now};
 use crate::fleet::{Effect, Fleet, ServerId, TerminalKey};
 use crate::operation::{Operation, Outcome};
 use crate::private::HeldLock;
@@ -73,10 +73,9 @@ use writer::{Writer, set};
 
 /// Messages that wait for the thread at most; more than that are counted as lost, because watching must not wait.
 const QUEUE: usize = 1024;
-/// How long an act waits for the history, so that other processes know of it. One that cannot be written holds nothing up.
-pub const WRITTEN: Duration = Duration::from_millis(500);
-/// How long the end of the program waits for all of the last batches.
-const FAREWELL: Duration = Duration::from_secs(10);
+/// How long an act waits for the history, so that other processes know of it: ten batches. One that cannot be written holds nothing
+/// up.
+pub const WRITTEN: Duration = writer::GATHER.saturating_mul(10);
 
 /// The history as the rest of the program sees it. Clones write to the same thread; the last one that is dropped waits
 /// a moment for what is still to be written.
@@ -331,7 +330,7 @@ impl Drop for Inner {
         let progress = self.progress.get_mut().unwrap_or_else(PoisonError::into_inner);
         let since = Instant::now();
         // A file that cannot be written must not keep the program from ending; one that is slow may.
-        while progress.recv_timeout(PATIENCE).is_ok() && since.elapsed() < FAREWELL {}
+        while progress.recv_timeout(PATIENCE).is_ok() && since.elapsed() < clock::FAREWELL {}
     }
 }
 

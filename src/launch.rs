@@ -4,9 +4,7 @@
 
 mod agents;
 mod close;
-mod offers;
 mod order;
-mod task;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,18 +14,16 @@ use std::time::Duration;
 use crate::config::NewConfig;
 use crate::git::{self, Git, Worktree};
 use crate::history::Intents;
-use crate::ids::SessionId;
+use crate::ids::{ServerId, SessionId, TerminalKey, WindowId};
 use crate::present::objection::Objection;
-use crate::present::text::quoted;
+use crate::present::text::{Offer, at_last_word, quoted};
 use crate::profile::ProfileSet;
 use crate::record::{IntentId, OperatorAction, Record};
 use crate::time::Timestamp;
-use crate::tmux::{self, Argv, Begun, NewTask, NewWindow, Server, Start, TaskPlace};
-
+use crate::tmux::{self, Argv, Begun, ListedPane, Listing, NewTask, NewWindow, Server, Start, TaskPlace};
 pub use agents::Agents;
 pub use close::{Closed, Closing, close, remove_worktree, worktree_left};
 pub use order::{Order, What};
-pub use task::start as start_task;
 
 /// The session for tasks where none is named.
 const TASKS: &str = "tasks";
@@ -35,10 +31,10 @@ const TASKS: &str = "tasks";
 const LONGEST_NAME: usize = 64;
 /// How often opening a window is tried while others open theirs: of those that want the same name at once, one gets it.
 const OPENINGS: u32 = 64;
-/// How long a program is watched that may end at once, and how often.
+/// How many times a program is looked at that may end at once.
 const LOOKS: u32 = 6;
-/// See [`LOOKS`].
-const LOOK: Duration = Duration::from_millis(250);
+/// How often what was started or asked to end is looked at.
+pub const LOOK: Duration = Duration::from_millis(250);
 /// Lines of what it has printed then that an error shows.
 const PRINTED: usize = 3;
 
@@ -192,7 +188,7 @@ impl Launcher {
         let program = command.first().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
         let name = window_name(program, "task");
         let task = NewTask { name: &name, cwd: directory.as_deref(), argv: &argv, now: now.as_millis() };
-        let (again, begun) = task::start(&self.server, session, &task).await?;
+        let (again, begun) = start_task(&self.server, session, &task).await?;
         let (session, command) = (session.to_owned(), command.to_vec());
         Ok(Started {
             begun,
@@ -269,7 +265,7 @@ impl Launcher {
                 return Ok((session, begun));
             }
         }
-        Err(task::overtaken(session.unwrap_or(name)))
+        Err(overtaken(session.unwrap_or(name)))
     }
 
     /// In which session a window is opened, and whether that is to be made.
@@ -389,4 +385,115 @@ pub fn check_name(what: &str, name: &str, but: &str) -> Result<(), Objection> {
 /// How a working tree is removed by hand.
 pub fn removal(path: &str) -> String {
     format!("`git -C {0} worktree remove {0}`", quoted(path))
+}
+
+// How a line that starts something can go on: the agents that are installed, directories, options.
+
+/// The directories that are offered at most.
+const MOST: usize = 50;
+/// What may stand behind an agent's name.
+const OPTIONS: [(&str, &str); 3] = [
+    ("-C ", "the directory to start in"),
+    ("--worktree ", "a branch, for which it gets a git worktree"),
+    ("--session ", "the session for the window"),
+];
+
+impl Launcher {
+    /// How a line can go on. Waits for the disk.
+    pub fn offers(&self, line: &str) -> Vec<Offer> {
+        let (before, begun) = at_last_word(line);
+        let offer = |text: &str, note: &str, ends: &str| Offer {
+            line: format!("{before}{text}{ends}"),
+            text: text.to_owned(),
+            note: note.to_owned(),
+        };
+        match before.split_whitespace().next_back() {
+            Some("-C") if self.server.id().host.is_none() => {
+                self.directories(begun).iter().map(|path| offer(path, "", "")).collect()
+            }
+            Some("-C" | "--worktree" | "--session") => Vec::new(),
+            _ if begun.starts_with('-') => {
+                let fitting = OPTIONS.iter().filter(|(option, _)| option.starts_with(begun));
+                fitting.map(|(option, note)| offer(option, note, "")).collect()
+            }
+            None if begun.starts_with('!') => Vec::new(),
+            None => {
+                let agents = self.agents();
+                let names = agents.installed().iter().filter(|name| name.starts_with(begun));
+                names.map(|name| offer(name, "", " ")).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The directories that begin so, as they are written.
+    fn directories(&self, begun: &str) -> Vec<String> {
+        let (above, name) = begun.rfind('/').map_or(("", begun), |slash| begun.split_at(slash + 1));
+        let directory = Path::new(self.here.as_deref().unwrap_or("/")).join(with_home(above));
+        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+        let is_meant = |found: &String| found.starts_with(name) && (!found.starts_with('.') || name.starts_with('.'));
+        let named = entries.filter(|it| it.path().is_dir()).filter_map(|it| it.file_name().into_string().ok());
+        let mut found: Vec<String> = named.filter(is_meant).collect();
+        found.sort();
+        found.iter().take(MOST).map(|name| format!("{above}{name}/")).collect()
+    }
+}
+
+// Tasks: started in a window of their name, or again in the one where they ended.
+
+/// How often starting something is tried while others start theirs.
+const ATTEMPTS: u32 = 8;
+
+/// What exists of a task before it is started.
+enum There {
+    /// A window of that name whose program has ended.
+    Ended(TerminalKey, WindowId),
+    Nothing(TaskPlace),
+}
+
+/// Starts a task in a session; returns whether it is in the window of one that had ended.
+///
+/// # Errors
+/// A task of that name runs, or tmux refuses.
+pub async fn start_task(server: &Server, session: &str, task: &NewTask<'_>) -> Result<(bool, Begun), Objection> {
+    for _ in 0..ATTEMPTS {
+        let there = match server.poll(&[]).await {
+            Ok(listing) => find(&listing, server.id(), session, task.name)?,
+            Err(error) if error.is_no_server() => There::Nothing(TaskPlace::NewSession(session.to_owned())),
+            Err(error) => return Err(error.into()),
+        };
+        let (again, started) = match &there {
+            There::Ended(key, window) => (true, server.begin_again(key, *window, Some(task), task.now).await),
+            There::Nothing(place) => (false, server.begin_task(place, task).await),
+        };
+        if let Start::Begun(begun) = started.map_err(Objection::from)? {
+            return Ok((again, begun));
+        }
+    }
+    Err(overtaken(session))
+}
+
+/// Where the windows of others are in the way.
+fn overtaken(session: &str) -> Objection {
+    Objection::new(format!("other processes keep starting and ending windows in {session}"), "try again")
+}
+
+/// What exists of the task; refuses one that still runs.
+fn find(listing: &Listing, server: &ServerId, session: &str, name: &str) -> Result<There, Objection> {
+    let in_session: Vec<&Arc<ListedPane>> = listing.panes.iter().filter(|pane| pane.place.session == session).collect();
+    let Some(first) = in_session.first() else { return Ok(There::Nothing(TaskPlace::NewSession(session.to_owned()))) };
+    let named = in_session.iter().filter(|pane| pane.place.window_name == name);
+    if let Some(alive) = named.clone().find(|pane| !pane.facts.dead) {
+        let window = WindowId(alive.window_id);
+        return Err(Objection::new(
+            format!("task {name} ({window}) is still running in {session}"),
+            format!("`fleetwatch tasks kill {name}` ends it; or give the new one another name"),
+        ));
+    }
+    if let Some(dead) = named.clone().next_back() {
+        let key =
+            TerminalKey { server: server.clone(), pane: dead.id, pid: dead.pid, instance: listing.instance.clone() };
+        return Ok(There::Ended(key, WindowId(dead.window_id)));
+    }
+    Ok(There::Nothing(TaskPlace::Session(SessionId(first.session_id))))
 }

@@ -21,14 +21,12 @@ use crate::screen::harmless;
 use crate::state::{Attention, Phase, State};
 use crate::task::{Batch, Task, TaskEvent};
 use crate::time::{Span, Timestamp};
+use crate::tracker::{HANDOVER, STABLE};
 
 pub use rule::{COMMAND_DEADLINE, Means, NotifyRule, Occasion, QuietHours, Webhook, WebhookShape};
 
-/// How long what a terminal shows must last before anybody hears of it: a dialog may be half drawn, a success premature.
-pub const HOLD: Span = Span::from_secs(1);
-
 /// How long a process that does not lead keeps a notice: longer than it takes until it is known that the leader has ended.
-const KEPT: Span = Span::from_secs(10);
+const KEPT: Span = HANDOVER.times(2);
 
 /// What the operator does not want announced.
 #[derive(Clone, Copy)]
@@ -86,7 +84,7 @@ struct Known {
 
 impl Known {
     fn due(&self) -> Option<Timestamp> {
-        (self.thing.is_some() && self.thing != self.reported).then(|| self.since + HOLD)
+        (self.thing.is_some() && self.thing != self.reported).then(|| self.since + STABLE)
     }
 }
 

@@ -35,26 +35,23 @@ use lease::{Acquired, Bid, LeasePath, acquire};
 use wire::Hello;
 pub use wire::{ClientMessage, Rank, Role};
 
+use crate::clock;
 use crate::config::Config;
 use crate::fleet::{self, Input, ServerId, TerminalKey, Told};
 use crate::follow_up::FollowUpRule;
-use crate::history::History;
+use crate::history::{self, History};
 use crate::notify::NoticeId;
 use crate::poll;
 use crate::private::HeldLock;
 use crate::profile::ProfileSet;
 use crate::tmux::{self, Error, Server};
 
-/// How often a process that polls by itself asks whether there is an owner to follow.
-const ASK_AGAIN: Duration = Duration::from_secs(2);
+/// How often a process that polls by itself asks whether there is an owner to follow: each attempt is given up after as long.
+const ASK_AGAIN: Duration = wire::STOPPED;
 /// The same after an owner has refused it; by then another process may own the server. Each attempt reads all screens again.
 const ASK_REFUSER: Duration = Duration::from_secs(30);
-/// How long what a client is told first waits until all of it is in the history.
-const WRITTEN: Duration = Duration::from_millis(300);
-/// Delay before another attempt to follow an owner that is starting or ending.
-const RETRY: Duration = Duration::from_millis(10);
-/// Attempts before the process polls for itself.
-const TRIES: u32 = 100;
+/// Attempts to follow an owner that is starting or ending, before the process polls for itself.
+const TRIES: u32 = 50;
 
 /// An event of one server for this process.
 #[derive(Debug)]
@@ -255,7 +252,7 @@ pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<OwnerEve
 /// Tells a client what is known once all of it is in the history, so that nothing is lost if this process then ends.
 pub fn reply<T: Send + 'static>(known: T, history: History, reply: oneshot::Sender<T>) {
     tokio::spawn(async move {
-        history.written(WRITTEN).await;
+        history.written(history::WRITTEN).await;
         // The client may have gone in the meantime.
         let _ = reply.send(known);
     });
@@ -376,7 +373,7 @@ impl WatchTask {
             }
             tries += 1;
             if self.place.is_some() && tries < TRIES {
-                tokio::time::sleep(RETRY).await;
+                tokio::time::sleep(clock::A_MOMENT).await;
                 continue;
             }
             // Where there is a place for a lease somebody else may have it, and acts.
@@ -408,7 +405,7 @@ impl WatchTask {
         let end = self.send(role).await;
         if let Some(written) = written {
             // It goes on from what the history says, and that must be all that was told.
-            let _late = tokio::time::timeout(2 * WRITTEN, written).await;
+            let _late = tokio::time::timeout(2 * history::WRITTEN, written).await;
         }
         end
     }

@@ -30,7 +30,7 @@ use crate::fleet::{
 };
 use crate::git::{GitDirectory, GitWatch};
 use crate::history::Recall;
-use crate::process::{self, AgentRecords, RecordedAgent, RunningProcess, TableReading, VersionCache};
+use crate::process::{self, AgentRecords, READ_WITHIN, RecordedAgent, RunningProcess, TableReading, VersionCache};
 use crate::profile::{ProfileSet, Program};
 use crate::state::Availability;
 use crate::status::Status;
@@ -41,10 +41,8 @@ use task_hooks::{Chosen, TaskHooks};
 
 /// Screens that one call captures: it has a deadline, and while it runs tmux serves nobody else.
 const CAPTURES: usize = 512;
-/// How long a poll waits for the records of agents.
-const RECORDS: Duration = Duration::from_millis(250);
-/// How long a single poll waits for git.
-const GIT: Duration = Duration::from_millis(500);
+/// How long a single poll waits for git: longer than any poll for records, as no next one brings what comes later.
+const GIT: Duration = READ_WITHIN.saturating_mul(2);
 /// The most inputs that may wait before the poller itself waits.
 const WAITING_INPUTS: usize = 8;
 
@@ -488,7 +486,7 @@ impl ServerPoller {
     /// say, so the next poll waits for it again.
     async fn records_read(&mut self) -> BTreeMap<TerminalKey, AgentRecordReading> {
         let Some(reading) = &mut self.reading else { return BTreeMap::new() };
-        let Ok(read) = tokio::time::timeout(RECORDS, reading).await else { return BTreeMap::new() };
+        let Ok(read) = tokio::time::timeout(READ_WITHIN, reading).await else { return BTreeMap::new() };
         self.reading = None;
         let (readings, records) = read.unwrap_or_else(|_| Default::default());
         self.records = records;

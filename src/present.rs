@@ -1,7 +1,6 @@
 //! What a person or a script is shown, in words and documents. Pure, directly above the core: the three faces draw, print and serve
 //! what is here, and none of them imports another.
 
-pub mod answer;
 pub mod arrangement;
 pub mod columns;
 pub mod dialog_shown;
@@ -12,7 +11,6 @@ pub mod filter;
 pub mod flags;
 pub mod item;
 pub mod objection;
-pub mod offer;
 pub mod sentence;
 pub mod target;
 pub mod template;

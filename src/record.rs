@@ -26,8 +26,11 @@ use crate::state::{
 };
 use crate::status::{Status, changed};
 use crate::task::{Happening, Task, TaskEvent, TaskFields};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 use crate::tracker::SurfaceEvent;
+
+/// How far apart two processes may see the same change.
+pub const SAME_CHANGE: Span = Span::from_secs(3);
 
 /// Something that happened, on its way into the store.
 #[derive(Clone, Debug)]

@@ -4,10 +4,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::screen::spelled;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// Digits of a commit's hash that people are shown.
 const SHORT_HASH: usize = 7;
+/// How often a repository is read in which an agent works: each time costs several programs.
+pub const REREAD: Span = Span::from_secs(5);
 /// Characters of a line of a difference that are kept.
 const KEPT_LINE: usize = 2000;
 

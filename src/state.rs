@@ -6,6 +6,7 @@ mod agent;
 mod note;
 mod words;
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -243,9 +244,38 @@ impl Stale {
     }
 }
 
-/// What is said of an agent that has ended while its pane is still there; how it ended stands between the two.
-pub const HAS_ENDED: &str = "the agent has ended";
-pub const PANE_STAYS: &str = "; its pane is still there";
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ProgramEnd {
+    /// With this code.
+    Exit(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+impl ProgramEnd {
+    /// By the status that shells and tmux have of it.
+    pub const fn of_status(status: i32) -> Self {
+        if status > 128 { Self::Signal(status - 128) } else { Self::Exit(status) }
+    }
+}
+
+impl fmt::Display for ProgramEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exit(code) => write!(f, "exit {code}"),
+            Self::Signal(number) => write!(f, "signal {number}"),
+        }
+    }
+}
+
+/// What is said of an agent that has ended while its pane is still there.
+pub fn ended_in_words(how: Option<ProgramEnd>) -> String {
+    let how = how.map(|how| format!(" ({how})")).unwrap_or_default();
+    format!("the agent has ended{how}; its pane is still there")
+}
 
 /// The public state of an agent terminal (SPEC §2). Every key is always there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -275,6 +305,9 @@ pub struct State {
     pub stale: Option<Stale>,
     /// One line of what it waits for or does: the dialog's question, the running tool, the answer's first line.
     pub activity: Option<String>,
+    /// How an agent ended whose pane is still there; `None` where tmux does not tell.
+    #[serde(default)]
+    pub ended_with: Option<ProgramEnd>,
     /// What is known of the agent beside its state (SPEC §14).
     #[serde(default)]
     pub agent: AgentFacts,
@@ -328,6 +361,7 @@ impl State {
             }]
             .into(),
             activity: None,
+            ended_with: None,
             ..self
         }
     }
@@ -368,12 +402,6 @@ impl State {
     /// Whether the agent was stopped and still is there.
     pub const fn is_suspended(&self) -> bool {
         matches!(self.diagnostics.process_state, ProcessState::Suspended)
-    }
-
-    /// How an agent ended whose pane is still there, as `exit 3` or `signal 9`; `None` where tmux does not tell.
-    pub fn ended_with(&self) -> Option<&str> {
-        let said = self.activity.as_deref().filter(|_| self.diagnostics.availability == Availability::TuiDown)?;
-        said.strip_prefix(HAS_ENDED)?.strip_suffix(PANE_STAYS)?.strip_prefix(" (")?.strip_suffix(')')
     }
 
     /// Whether the agent is there no more.

@@ -131,6 +131,11 @@ impl Span {
         Span(self.0.saturating_sub(other.0))
     }
 
+    /// The span so many times.
+    pub const fn times(self, many: u64) -> Span {
+        Span(self.0.saturating_mul(many))
+    }
+
     /// The span in seconds, with a fraction.
     pub fn as_secs(self) -> f64 {
         // Exact for every span shorter than 285,000 years.

@@ -30,7 +30,7 @@ pub use events::{Assessed, SurfaceEvent, surface_events};
 use lifecycle::Lifecycle;
 pub use publish::GoneReason;
 use publish::{Loss, Published, aside, diagnostics};
-pub use timers::{HANDOVER, Settings, Timer, TimerName};
+pub use timers::{GAP, HANDOVER, STABLE, Settings, Timer, TimerName};
 use turn::{Sighting, TurnTracker};
 
 use serde_json::json;
@@ -363,6 +363,7 @@ impl Tracker {
             evidence: published.evidence.clone(),
             stale,
             activity: published.headline.clone(),
+            ended_with: published.ended_with,
             agent: self.facts(),
             observed_at: self.observed_at,
         }
@@ -467,7 +468,7 @@ impl Tracker {
         next.phase = reading.phase;
         next.background_work = reading.background_work;
         next.assessment = reading.assessment.clone();
-        next.headline = reading.headline.clone();
+        (next.headline, next.ended_with) = (reading.headline.clone(), None);
         next.last_turn = self.turn.last_turn().clone();
         next.evidence = reading.evidence.clone();
         if !supported {

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use fleetwatch::dialog::Dialog;
 use fleetwatch::notify::QuietHours;
 use fleetwatch::pattern::Pattern;
-use fleetwatch::present::answer::meant;
+use fleetwatch::present::dialog_shown::meant;
 use fleetwatch::present::filter::{Filter, completed, filter_completions};
 use fleetwatch::present::flags::Flags;
 use fleetwatch::present::item::Item;

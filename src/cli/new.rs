@@ -20,7 +20,7 @@ use crate::clock;
 use crate::engine::Engine;
 use crate::fleet::Terminal;
 use crate::history::{History, Intents};
-use crate::launch::{Launcher, Order, Started, What};
+use crate::launch::{self, Launcher, Order, Started, What};
 use crate::notify::Suppression;
 use crate::operation::{Outcome, PasteText, Refusal};
 use crate::owner::Rank;
@@ -31,8 +31,6 @@ use crate::status::Status;
 
 /// How long a new agent may take until it is found among the others.
 const FOUND: Duration = Duration::from_secs(20);
-/// How often it is looked at what became of the prompt.
-const LOOK: Duration = Duration::from_millis(200);
 
 /// Start an agent in a tmux session of its own, and send its first prompt.
 ///
@@ -162,7 +160,7 @@ impl Follower<'_> {
         loop {
             tokio::select! {
                 event = engine.next() => engine.handle(event, clock::now()),
-                () = sleep(LOOK) => {}
+                () = sleep(launch::LOOK) => {}
                 signal = &mut end => {
                     return Err(Failure::interrupted(signal, "interrupted while it waited").hint_if(self.stays()));
                 }

@@ -16,12 +16,11 @@ use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompleteEnv, Completi
 use super::commands::{GROUPS, is_everyday};
 use super::options::GLOBAL;
 use super::output::wait_for;
-use super::survey::PATIENCE;
 use super::survey::{Survey, Watched};
 use super::usage::is_like;
 use super::{Done, Failure, GlobalOptions, console, output};
 use crate::dialog::Choice;
-use crate::engine::Freshness;
+use crate::engine::{Freshness, PATIENCE};
 use crate::fleet::{self, Fleet};
 use crate::operation::Key;
 use crate::present::filter::{Filter, filter_completions};

@@ -8,11 +8,11 @@ use clap::ValueEnum;
 use serde_json::json;
 
 use super::output::wait_for;
-use super::survey::PATIENCE;
 use super::survey::{Watched, of_demo};
 use super::{Done, Failure, GlobalOptions, console, output};
 use crate::app::kept_flags;
 use crate::clock;
+use crate::engine::PATIENCE;
 use crate::fleet::{ServerId, Terminal};
 use crate::history::{self, Need, Reader, ServerSummary};
 use crate::present::text;

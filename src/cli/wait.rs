@@ -17,11 +17,10 @@ use super::failure::seconds;
 use super::history::on_servers;
 use super::options::Trimmed;
 use super::output::end_asked_for;
-use super::survey::PATIENCE;
 use super::survey::{Watched, first_polls, turn};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::clock;
-use crate::engine::Engine;
+use crate::engine::{Engine, PATIENCE};
 use crate::fleet::{Fleet, ServerId, Terminal, TerminalKey, WindowId};
 use crate::history::{Reader, RecordFilter};
 use crate::operation::Outcome;
@@ -390,8 +389,8 @@ pub(super) struct Limit {
     deadline: tokio::time::Instant,
 }
 
-/// What stands for no limit: thirty years.
-const EVER: Duration = Duration::from_secs(30 * 365 * 86_400);
+/// What stands for no limit: more than a century.
+const EVER: Duration = Duration::from_secs(u32::MAX as u64);
 
 impl Limit {
     /// Begins now.

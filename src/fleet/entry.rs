@@ -13,7 +13,7 @@ pub(super) use parts::KEEP_UNSEEN;
 use parts::{Agent, Beside, Departure};
 pub(super) use parts::{ToldTerminal, UntoldTerminal};
 
-use super::view::{Capture, Declared, PACKED_AFTER, PaneReport, Terminal, place_of};
+use super::view::{Capture, Declared, PaneReport, STANDS_STILL, Terminal, place_of};
 use super::why::{Why, no_record};
 use crate::agent_record::RecordedTurn;
 use crate::dialog::Recorded;
@@ -417,7 +417,7 @@ impl Entry {
 
     /// Its screen, if it has stood still for a while and is not packed yet.
     pub(super) fn screen_to_pack(&self, now: Timestamp) -> Option<&KeptScreen> {
-        let stands = self.printed_at.is_none_or(|at| now.since(at) >= PACKED_AFTER);
+        let stands = self.printed_at.is_none_or(|at| now.since(at) >= STANDS_STILL);
         self.terminal.screen.as_ref().filter(|screen| stands && screen.is_whole())
     }
 

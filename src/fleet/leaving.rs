@@ -4,21 +4,19 @@
 use std::sync::Arc;
 
 use super::entry::{Entry, KEEP_UNSEEN};
-use super::view::{PACKED_AFTER, PollResult, ServerReport};
+use super::view::{PollResult, STANDS_STILL, ServerReport};
 use super::{Effect, Fleet, TerminalTransition};
 use crate::ids::{ServerId, TerminalKey};
 use crate::screen::KeptScreen;
 use crate::state::{
     Availability, LEFT, LEFT_UNWATCHED, OperatorStatus, Phase, Summary, Transition, TurnResult, UiContext,
 };
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
+use crate::tracker::HANDOVER;
 use crate::tracker::TerminalHistory;
 
 /// The most screens that are packed after a report: each takes 0.1 ms.
 const PACKED_AT_ONCE: usize = 64;
-
-/// How long a terminal that the history knows may take to be found.
-const COMES_INTO_VIEW: Span = Span::from_secs(4);
 
 impl Fleet {
     /// Has the row of one go on that ended and was not seen, as before a restart; returns what is known of any other.
@@ -48,7 +46,7 @@ impl Fleet {
             return;
         }
         let now = self.now;
-        let recent = self.recent.iter().filter(|change| now.since(change.transition.at) >= PACKED_AFTER);
+        let recent = self.recent.iter().filter(|change| now.since(change.transition.at) >= STANDS_STILL);
         let recent = recent.filter_map(|change| change.screen.as_ref()).filter(|screen| screen.is_whole());
         let shown = self.entries.values().filter_map(|entry| entry.screen_to_pack(now));
         shown.chain(recent).take(PACKED_AT_ONCE).for_each(KeptScreen::pack);
@@ -71,8 +69,7 @@ impl Fleet {
     /// agent yet.
     pub(super) fn miss(&mut self, server: &ServerId) {
         let now = self.now;
-        let is_missing =
-            |key: &TerminalKey, since: Timestamp| key.server == *server && now.since(since) >= COMES_INTO_VIEW;
+        let is_missing = |key: &TerminalKey, since: Timestamp| key.server == *server && now.since(since) >= HANDOVER;
         let missing = self.known.iter().filter(|(key, (_, since))| is_missing(key, *since));
         let missing: Vec<TerminalKey> = missing.map(|(key, _)| key.clone()).collect();
         for key in missing {
@@ -103,7 +100,7 @@ impl Fleet {
         let told: Vec<TerminalKey> = told.map(|(key, _)| key.clone()).collect();
         if told.is_empty() {
             self.taken_over.remove(server);
-        } else if self.now.since(*self.taken_over.entry(server.clone()).or_insert(self.now)) >= COMES_INTO_VIEW {
+        } else if self.now.since(*self.taken_over.entry(server.clone()).or_insert(self.now)) >= HANDOVER {
             self.leave(told);
         }
     }

@@ -10,7 +10,9 @@ use super::view::SessionView;
 use crate::hash::fast;
 use crate::ids::{ServerId, TerminalKey, WindowId};
 use crate::state::{Change, KeptNote, LEFT, Problem, Summary, TaskStatus, Transition};
-use crate::task::{Batch, Happening, Registration, Task, TaskEvent, TaskFields, TaskHistory, TaskPoll, TaskTracker};
+use crate::task::{
+    Batch, Happening, Registration, SETTLED, Task, TaskEvent, TaskFields, TaskHistory, TaskPoll, TaskTracker,
+};
 use crate::time::{Span, Timestamp};
 use crate::tracker::Settings;
 
@@ -366,8 +368,8 @@ fn found(server: &ServerId, watch: &TaskTracker) -> Vec<FoundSession> {
 // known.
 
 /// How long another status must last before it is reported. A full-screen program that repaints itself now and then seems
-/// to run for a moment each time.
-const SETTLED: Span = Span::from_secs(4);
+/// to run each time until it has stood still again.
+const LASTS: Span = SETTLED.times(2);
 
 /// A change of a task that is no event.
 #[derive(Clone, Debug)]
@@ -415,7 +417,7 @@ impl Standings {
             let by_event = events.iter().rev().find(is_reported).map(|event| event.state.status);
             let status = match (by_event, known) {
                 (Some(status), _) => status,
-                (None, Some(status)) if status == task.status || now.since(task.since) < SETTLED => status,
+                (None, Some(status)) if status == task.status || now.since(task.since) < LASTS => status,
                 (None, known) => {
                     let at = if known.is_some() { task.since } else { now };
                     changes.changed.push(changed(task, known.unwrap_or(TaskStatus::Unknown), at));

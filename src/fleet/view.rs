@@ -17,8 +17,9 @@ use crate::task::{Task, TaskEvent};
 use crate::time::{Span, Timestamp};
 use crate::tracker::GoneReason;
 
-/// How long a screen stands still until it is packed.
-pub(super) const PACKED_AFTER: Span = Span::from_secs(5);
+/// What has not printed for so long stands still: its screen is packed, and without a profile it is called quiet.
+pub(super) const STANDS_STILL: Span = Span::from_secs(5);
+
 /// One watched terminal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Terminal {
@@ -58,9 +59,7 @@ impl Terminal {
 
     /// What the pane shows of an agent that no profile reads: whether it prints, its bell and its title.
     pub(super) fn activity(&self, printed_at: Option<Timestamp>, now: Timestamp) -> String {
-        /// What prints less often than this is quiet.
-        const PRINTS: Span = Span::from_secs(3);
-        let prints = printed_at.map_or("", |at| if now.since(at) < PRINTS { "prints" } else { "quiet" });
+        let prints = printed_at.map_or("", |at| if now.since(at) < STANDS_STILL { "prints" } else { "quiet" });
         let words = [prints, if self.facts.bell { "rang" } else { "" }, self.facts.title.trim()];
         words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" · ")
     }

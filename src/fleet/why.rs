@@ -219,7 +219,7 @@ fn clock(moment: Timestamp, zone: &TimeZone, now: Timestamp) -> String {
 // The answer before its details: what a terminal is, since when, why, how sure that is, and what would change it.
 
 /// What began so recently may have begun long before: a first poll cannot tell.
-const FIRST_POLL: Span = Span::from_millis(1000);
+const FIRST_POLL: Span = Span::SECOND;
 
 /// Why nothing is known of an agent by a record of its own, `is_allowed` telling whether the configuration lets it be read.
 pub fn no_record(agent: &Terminal, profiles: &ProfileSet, is_allowed: bool) -> &'static str {

@@ -8,11 +8,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{Distance, Git, root_of};
-use crate::repository::{GitError, GitFacts};
+use crate::repository::{GitError, GitFacts, REREAD};
 use crate::time::{Span, Timestamp};
 
-/// How often a repository is read in which an agent's screen changes; one in which none does is read each minute.
-const ACTIVE: Span = Span::from_secs(5);
 /// A repository is read for a share of the time: after a reading nothing is read for so many times as long.
 const REST: u32 = 20;
 
@@ -70,7 +68,7 @@ impl<T> Schedule<T> {
         if self.is_open || !is_due {
             return false;
         }
-        (self.is_open, self.is_active, self.next) = (true, false, Some((now + ACTIVE, now + Span::MINUTE)));
+        (self.is_open, self.is_active, self.next) = (true, false, Some((now + REREAD, now + Span::MINUTE)));
         true
     }
 

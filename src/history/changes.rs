@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use rustix::fd::OwnedFd;
 
+use super::writer::GATHER;
 use crate::clock::A_MOMENT;
 
-/// The wait where the system does not tell of changes, and before a file is read again that was locked.
-pub(super) const PAUSE: Duration = Duration::from_millis(150);
+/// The wait where the system does not tell of changes, and before a file is read again that was locked: a few batches.
+pub(super) const PAUSE: Duration = GATHER.saturating_mul(3);
 /// The longest wait where it does: not every file system tells of everything.
 const LONGEST: Duration = Duration::from_secs(30);
 

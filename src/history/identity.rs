@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::fleet::{PaneId, ServerId, Socket, TerminalKey};
 use crate::ids::ServerInstance;
 use crate::record::HistoryError;
+use crate::record::timeline::BEAT;
 use crate::time::{Span, Timestamp};
 
 /// A fleetwatch process, as its records name it: process id and start, a pair that is never reused.
@@ -39,7 +40,7 @@ impl Owner {
 }
 
 /// How long a silent process still counts as watching.
-pub(super) const LEASE: Span = Span::from_secs(30);
+pub(super) const LEASE: Span = BEAT.times(3);
 
 /// A terminal's identity as columns.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]

@@ -16,13 +16,12 @@ use crate::follow_up::NEWS;
 use crate::hash::Fnv;
 use crate::operation::{Operation, Outcome};
 use crate::private::{HeldLock, inode};
-use crate::record::{HistoryError, Kind, PublicState, Record, Sent, TaskRecord, TransitionRecord, write_summary};
+use crate::record::{
+    HistoryError, Kind, PublicState, Record, SAME_CHANGE, Sent, TaskRecord, TransitionRecord, write_summary,
+};
 use crate::screen::{KeptScreen, Screen};
 use crate::state::{Availability, LEFT, LEFT_UNWATCHED};
-use crate::time::{Span, Timestamp};
-
-/// How far apart two processes may see the same change.
-const SAME_CHANGE: Span = Span::from_secs(3);
+use crate::time::Timestamp;
 
 /// A message to the thread that writes.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use super::file::{self, HistoryOptions, Settings};
 use super::health::{HistoryHealth, WriterState};
 use super::identity::Owner;
 use super::store::{Store, Watching, WriterMessage};
-use crate::clock::now;
+use crate::clock::{self, now};
 use crate::record::HistoryError;
 use crate::record::timeline::BEAT;
 use crate::time::{Span, Timestamp};
@@ -19,9 +19,7 @@ use crate::time::{Span, Timestamp};
 /// Messages in one transaction at most, and messages that are kept while the file cannot be written.
 const BATCH: usize = 256;
 /// How long the first message of a batch waits for others.
-const GATHER: Duration = Duration::from_millis(50);
-/// Only a process that was stopped wakes so late.
-const STOPPED: Span = Span::from_secs(4);
+pub(super) const GATHER: Duration = Duration::from_millis(50);
 
 /// Says how the writing goes.
 pub(super) fn set(health: &Mutex<HistoryHealth>, condition: WriterState) {
@@ -109,7 +107,7 @@ impl Writer {
             let (asleep, sleep) =
                 (now(), until.saturating_duration_since(Instant::now()).min(Duration::from(BEAT) / 2));
             let received = messages.recv_timeout(sleep);
-            if Duration::from(now().since(asleep)) > sleep + Duration::from(STOPPED) {
+            if Duration::from(now().since(asleep)) > sleep + Duration::from(clock::STOPPED) {
                 self.stopped.get_or_insert(asleep);
             }
             match received {

@@ -5,16 +5,15 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::LOOK;
 use crate::git::{Git, WorktreeLeft};
 use crate::operation::{Operation, Outcome, Recipient};
 use crate::owner::Actor;
 use crate::present::objection::Objection;
 use crate::tmux::Server;
 
-/// How long an agent has to end once it was asked to, and how often it is looked at.
+/// How long an agent has to end once it was asked to.
 const ENDS: Duration = Duration::from_secs(10);
-/// See [`ENDS`].
-const LOOK: Duration = Duration::from_millis(200);
 
 /// How an agent was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::io::AsyncWriteExt as _;
@@ -16,13 +15,10 @@ use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::lease::LeasePath;
-use super::wire::{Asked, BEAT, Hello, Lines, Order, Rank, Role, line};
+use super::wire::{Asked, BEAT, Hello, Lines, Order, Rank, Role, STOPPED, line};
 use crate::fleet::ServerId;
 use crate::operation::{Operation, Outcome};
 use crate::sender::{Gate, OperationEvent, Sender, StepLimits};
-
-/// How long an owner, or a process that it asks whether it may begin, may be silent before it counts as stopped.
-const SILENCE: Duration = Duration::from_secs(2);
 
 /// What the owner tells who asked for an operation.
 #[derive(Debug, Serialize, Deserialize)]
@@ -78,7 +74,7 @@ impl Caller {
                     let is_so = tokio::select! {
                         answer = lines.next::<bool>() => matches!(answer, Ok(Some(true))),
                         // Until it may begin, nobody else gets to the terminal; who is stopped is not waited for.
-                        () = tokio::time::sleep(SILENCE), if !is_retry => false,
+                        () = tokio::time::sleep(STOPPED), if !is_retry => false,
                         _ = ends.wait_for(|ends| *ends), if is_retry => return,
                     };
                     let is_so = is_so && said.is_ok();
@@ -164,14 +160,14 @@ impl Actor {
     async fn ask(&self, operation: &Operation, gate: &mut impl Gate) -> Option<Outcome> {
         let server = &operation.to.key.server;
         let place = LeasePath::of(server, self.history.as_deref(), false)?;
-        let stream = tokio::time::timeout(SILENCE, place.connect()).await.ok()?.ok()?;
+        let stream = tokio::time::timeout(STOPPED, place.connect()).await.ok()?.ok()?;
         let (reader, mut writer) = stream.into_split();
         let order = Order { operation: operation.clone(), reaction: self.sender.reaction() };
         let hello = Hello { asked: Some(Asked::Act(order.into())), ..Hello::new(server.clone(), 0, Rank::Reader) };
         say(&mut writer, &hello).await.ok()?;
         let (mut lines, mut has_begun) = (Lines::new(reader), false);
         loop {
-            let told = tokio::time::timeout(SILENCE, lines.next::<Progress>()).await;
+            let told = tokio::time::timeout(STOPPED, lines.next::<Progress>()).await;
             let answer = match told {
                 Ok(Ok(Some(Progress::Alive))) => continue,
                 Ok(Ok(Some(Progress::Begins))) => {

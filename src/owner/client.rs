@@ -8,19 +8,14 @@ use tokio::net::UnixStream;
 use tokio::net::unix::OwnedWriteHalf;
 
 use super::lease::LeasePath;
-use super::wire::{Asked, Hello, Lines, OwnerMessage, Rank, line};
+use super::wire::{Asked, BEAT, Hello, Lines, OwnerMessage, Rank, STOPPED, line};
 use super::{End, FollowEnd, LocalEvent, OwnerEvent, Role, Settings, WatchTask};
 use crate::fleet::{Input, ServerId, Told};
 
-/// How long an owner may be silent before the client connects again. An owner sends several messages a second; a busy machine
-/// may delay them by less than this.
-const SILENCE: Duration = Duration::from_millis(1500);
+/// How long an owner may be silent before the client connects again: a busy machine delays its messages by less.
+const SILENCE: Duration = BEAT.saturating_mul(3);
 /// Why an owner with unreadable messages is not followed.
 const OTHER_VERSION: &str = "it is another version of fleetwatch";
-/// How long the first answer may take, also for a command that could poll for itself.
-const FIRST: Duration = Duration::from_secs(2);
-/// How much later than that a timer may run on a busy machine.
-const SLACK: Duration = Duration::from_millis(500);
 
 /// Introduces this process, and receives the owner's first message.
 async fn greet(stream: UnixStream, hello: &Hello) -> io::Result<(Lines, OwnedWriteHalf, OwnerMessage)> {
@@ -36,7 +31,7 @@ impl WatchTask {
     pub(super) async fn follow(&mut self, stream: UnixStream) -> FollowEnd {
         let hello = self.settings.hello(&self.server);
         let began = Instant::now();
-        let (mut lines, mut writer, first) = match tokio::time::timeout(FIRST, greet(stream, &hello)).await {
+        let (mut lines, mut writer, first) = match tokio::time::timeout(STOPPED, greet(stream, &hello)).await {
             Ok(Ok(greeted)) => greeted,
             Ok(Err(error)) => {
                 tracing::debug!(%error, server = %self.server, "the owner ended while it was greeted");
@@ -45,8 +40,8 @@ impl WatchTask {
                     _ => FollowEnd::Nothing,
                 };
             }
-            // Time in which this process was stopped says nothing of the owner.
-            Err(_) if began.elapsed() > FIRST + SLACK => return FollowEnd::Ended(End::Changed),
+            // Time in which this process was stopped says nothing of the owner; a busy machine runs a timer late by less than that.
+            Err(_) if began.elapsed() > STOPPED + BEAT => return FollowEnd::Ended(End::Changed),
             Err(_) => return FollowEnd::Frozen,
         };
         let (told, needs_nobody) = match first {
@@ -110,7 +105,7 @@ pub async fn ask(settings: &Settings, server: &ServerId, fresh: bool) -> Option<
     let place = LeasePath::of(server, settings.poll.history.as_deref(), false)?;
     let hello = Hello { asked: Some(Asked::Known { fresh }), ..settings.hello(server) };
     let asked = async { greet(place.connect().await?, &hello).await };
-    match tokio::time::timeout(FIRST, asked).await {
+    match tokio::time::timeout(STOPPED, asked).await {
         Ok(Ok((_, _, OwnerMessage::Known { told, .. }))) => Some(told),
         _ => None,
     }

@@ -19,9 +19,7 @@ use crate::fleet::{Input, Told};
 use crate::poll;
 
 /// How long a client may take to introduce itself, and the owner to say what it knows.
-const GREETING: Duration = Duration::from_secs(1);
-/// How long an owner that gives way leaves the lease to another process.
-const GIVE_WAY: Duration = Duration::from_millis(500);
+const GREETING: Duration = BEAT.saturating_mul(2);
 /// The most messages that wait for one client. A client that takes none is dropped, and may connect again.
 const WAITING: usize = 128;
 
@@ -129,7 +127,7 @@ impl WatchTask {
                             // It gets what is known, and takes the lease when the connection ends.
                             let _ = tokio::time::timeout(GREETING, say(writer, first)).await;
                         }
-                        self.yields_until = Some(Instant::now() + GIVE_WAY);
+                        self.yields_until = Some(Instant::now() + BEAT);
                         return End::Changed;
                     }
                     clients.add((first, since), theirs.rank, (lines, writer), asking.clone());

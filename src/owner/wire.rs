@@ -19,6 +19,8 @@ use crate::time::Span;
 pub(super) const PROTOCOL: u32 = 16;
 /// The longest time between two messages to a client, or to a process that waits for an outcome.
 pub(super) const BEAT: Duration = Duration::from_millis(500);
+/// How long a process at the other end may be silent that was asked something, before it counts as stopped.
+pub(super) const STOPPED: Duration = BEAT.saturating_mul(4);
 /// The longest line, in bytes: what is known of thousands of terminals is shorter.
 const LONGEST: u64 = 256 << 20;
 

@@ -22,8 +22,9 @@ use crate::time::{Span, Timestamp};
 
 /// The shortest time between two events of an agent's facts: tokens grow with each answer.
 const FACTS: Span = Span::from_secs(5);
-/// How often all agents are gone through for new facts.
-const FACTS_EVERY: Span = Span::from_millis(500);
+/// The least time between two walks through all terminals for what is new, as facts or for notices: among a thousand something
+/// changes all the time, and a walk takes as long as a frame.
+pub const WALKED: Span = Span::from_millis(250);
 
 /// What is told of a terminal or a task.
 #[derive(Clone, Debug)]
@@ -288,7 +289,7 @@ impl Events {
         let mut events = Vec::new();
         // A new terminal's facts must be noted before they change.
         let has_new = self.shown.len() != self.told.len();
-        if now.since(self.facts_at) < FACTS_EVERY && !has_new {
+        if now.since(self.facts_at) < WALKED && !has_new {
             return events;
         }
         self.facts_at = now;

@@ -6,8 +6,8 @@ use crate::fleet::{Terminal, TerminalKey, View};
 use crate::ids::NamedPlace;
 use crate::repository::GitFacts;
 use crate::state::{
-    AgentFacts, Attention, Availability, FactName, FactSource, HAS_ENDED, KeptNote, Note, PANE_STAYS, Phase, Since,
-    State, TaskStatus,
+    AgentFacts, Attention, Availability, FactName, FactSource, KeptNote, Note, Phase, Since, State, TaskStatus,
+    ended_in_words,
 };
 use crate::status::Status;
 use crate::task::Task;
@@ -559,7 +559,7 @@ pub fn trouble(state: &State) -> Option<String> {
     let said = |otherwise: &str| state.activity.clone().unwrap_or_else(|| otherwise.to_owned());
     match state.diagnostics.availability {
         Availability::Available => None,
-        Availability::TuiDown => Some(said(&format!("{HAS_ENDED}{PANE_STAYS}"))),
+        Availability::TuiDown => Some(said(&ended_in_words(None))),
         Availability::Unavailable => Some(said("the pane is gone")),
         Availability::Error => Some(problem.map_or("cannot be read".to_owned(), |problem| problem.message.clone())),
         Availability::Unknown if state.is_suspended() => state.activity.clone(),

@@ -191,7 +191,7 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
 fn ended(before: Status, state: Option<&State>) -> (&'static str, String) {
     let reason = state.and_then(|state| match state.is_unavailable() {
         true => state.activity.clone(),
-        false => state.ended_with().map(str::to_owned),
+        false => state.ended_with.map(|how| how.to_string()),
     });
     let (when, asked) = match before {
         before if before.needs_operator() => (" while it asked", state.and_then(|state| asked_before(state, None))),

@@ -25,6 +25,7 @@ use crate::time::{Span, Timestamp};
 
 pub use transcript::RecordedTranscript;
 
+pub use database::READ_WITHIN;
 use database::Unanswered;
 use files::{FileState, Files, Workplace};
 pub use find::RecordedAgent;

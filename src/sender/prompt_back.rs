@@ -3,9 +3,11 @@
 use std::time::{Duration, Instant};
 
 use super::Gate;
+use super::steps::REACTION;
+use crate::time::Span;
 
-/// How long after an answer that returns to the prompt an agent may take until the prompt accepts text.
-const PROMPT_AFTER_ANSWER: Duration = Duration::from_secs(10);
+/// How long after an answer that returns to the prompt an agent may take until the prompt accepts text: it draws twice.
+const PROMPT_AFTER_ANSWER: Span = REACTION.times(2);
 
 /// A deadline for trying again: the prompt comes back once the agent has drawn the end of the turn.
 pub struct PromptBack(Instant);
@@ -13,7 +15,7 @@ pub struct PromptBack(Instant);
 impl PromptBack {
     /// From now on, as long as an agent may take.
     pub fn awaited() -> Self {
-        Self(Instant::now() + PROMPT_AFTER_ANSWER)
+        Self(Instant::now() + Duration::from(PROMPT_AFTER_ANSWER))
     }
 }
 

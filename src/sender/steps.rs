@@ -12,6 +12,9 @@ use crate::state::{AssessedAvailability, InputMode, Phase, Surface, Tri, UiConte
 use crate::status::Hindrance;
 use crate::time::Span;
 
+/// How long an agent may take to react to keys.
+pub(super) const REACTION: Span = Span::from_secs(5);
+
 /// How long the steps may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepLimits {
@@ -43,7 +46,7 @@ impl Default for StepLimits {
             enter_apart: Span::from_millis(150),
             enter_latest: Span::from_millis(1500),
             enter_again: Span::from_millis(1000),
-            reaction: Span::from_secs(5),
+            reaction: REACTION,
             poll: Span::from_millis(80),
         }
     }

@@ -1,7 +1,7 @@
 //! The routes that act: prompts, answers and keys, sent like every operation (SPEC §11), each request once.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::extract::{FromRequest, Path, Request, State};
 use axum::http::{HeaderValue, StatusCode};
@@ -17,15 +17,14 @@ use super::check::{Caller, HttpReply, json_body, said};
 use super::served::{Served, ends};
 use crate::clock;
 use crate::dialog::Dialog;
-use crate::engine::Engine;
+use crate::engine::{Engine, PATIENCE};
 use crate::fleet::Terminal;
 use crate::hash::hexadecimal;
 use crate::history::{HttpRequest, HttpRequests, Intents, Owner, RequestProgress};
 use crate::operation::{
     Act, Asked, Key, Obstacle, Operation, Outcome, PasteText, Privacy, Producer, Recipient, Refusal, When, interrupt,
 };
-use crate::present::answer;
-use crate::present::dialog_shown::DialogShown;
+use crate::present::dialog_shown::{DialogShown, is_no, meant};
 use crate::present::item::Item;
 use crate::record::HistoryError;
 use crate::sender::Gate;
@@ -42,8 +41,6 @@ const MOST_KEYS: usize = 64;
 const LONGEST_KEY: usize = 128;
 /// How many operations may be in progress; beyond that, the caller waits.
 pub(super) const MOST: u32 = 32;
-/// How long to wait until it is known what tmux shows now: the dialog after the one that was answered, or who has a name.
-const NEWS: Duration = Duration::from_secs(2);
 /// The header that makes a request one act, however often it is sent, and the one that marks a repeated answer.
 const KEY: &str = "idempotency-key";
 const REPEATED: &str = "idempotent-replayed";
@@ -246,7 +243,7 @@ impl Served {
     /// Waits until what is known of a name is what tmux says now: it may have been given to another session a moment ago. What
     /// still is not so then is refused where it is to be done.
     async fn ask_anew(&self, id: &str) {
-        let until = Instant::now() + NEWS;
+        let until = Instant::now() + PATIENCE;
         loop {
             let name = id.to_owned();
             let meant = self.of(id.to_owned(), move |_, item, _| Ok((item.key().clone(), item.named_by(&name)))).await;
@@ -285,7 +282,7 @@ impl Served {
 
     /// The dialog that replaces another one in a terminal, as soon as it is known.
     async fn dialog_after(&self, id: &str, before: &str) -> Value {
-        let until = Instant::now() + NEWS;
+        let until = Instant::now() + PATIENCE;
         loop {
             let shown = |_: &Engine, terminal: &Terminal, _| Ok(json!(DialogShown::of(terminal)));
             match self.of_terminal(id.to_owned(), shown).await {
@@ -359,9 +356,9 @@ async fn answer(State(served): State<Served>, ask: Ask<AnswerBody>) -> Result<Re
         let (read, target) = (name.clone(), id.clone());
         let named = move |_: &Engine, terminal: &Terminal, _| {
             let dialog = dialog_named(terminal, &read)?;
-            let (reply, prompt) = answer::meant(&choice, text.as_deref(), &dialog)
+            let (reply, prompt) = meant(&choice, text.as_deref(), &dialog)
                 .map_err(|unmeant| HttpReply::of(StatusCode::BAD_REQUEST, &unmeant.into()))?;
-            if !dialog.is_whole() && !answer::is_no(&dialog, &reply, prompt.as_deref()) {
+            if !dialog.is_whole() && !is_no(&dialog, &reply, prompt.as_deref()) {
                 return Err(unread(terminal, &dialog));
             }
             let excerpt = terminal.state.assessment.operator_excerpt.clone().unwrap_or_default();

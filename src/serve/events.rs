@@ -5,7 +5,6 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use axum::Extension;
 use axum::body::{Body, Bytes};
@@ -17,13 +16,12 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use super::check::{Caller, HttpReply};
-use super::event_log::{CHUNK, push_event};
+use super::listener::HEART_BEAT;
 use super::served::Served;
+use super::served::{CHUNK, push_event};
 use crate::fleet::Fleet;
 use crate::present::events::Event;
 
-/// How often it is checked whether a reader may still follow. One that is idle gets a comment.
-const HEART_BEAT: Duration = Duration::from_secs(15);
 /// The header in which a browser says which event it got last.
 const LAST_EVENT_ID: &str = "last-event-id";
 

@@ -30,12 +30,12 @@ use crate::private;
 
 /// How long the head of a request may take, its body, and how long a connection may be idle.
 pub(super) const ARRIVES: Duration = Duration::from_secs(10);
-/// How long a client may leave its answer unread.
-const UNREAD: Duration = Duration::from_secs(30);
+/// How often it is checked whether a reader may still follow. One that is idle gets a comment.
+pub(super) const HEART_BEAT: Duration = Duration::from_secs(15);
+/// How long a client may leave its answer unread: twice as long as it is sure to get nothing new.
+const UNREAD: Duration = HEART_BEAT.saturating_mul(2);
 /// The longest head of a request, in bytes.
 const HEAD_BYTES: usize = 32 << 10;
-/// How long answers in progress may take at the end.
-const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 /// Who is at the other end of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,7 +151,7 @@ impl Listener {
             }
         }
         let all = async { while answering.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout(LAST_ANSWERS, all).await;
+        let _ = tokio::time::timeout(clock::FAREWELL, all).await;
     }
 }
 

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, ChildStdout};
@@ -31,8 +30,8 @@ const LOOP: &str = include_str!("host.sh");
 /// every deadline.
 static CONNECTING: Semaphore = Semaphore::const_new(8);
 
-/// How long one of them keeps its turn: hosts that do not answer must not hold up those that do.
-const TURN: Duration = Duration::from_secs(2);
+/// Which part of an answer's time one of them keeps its turn: hosts that do not answer must not hold up those that do.
+const TURN: u32 = 4;
 
 /// Requests that one host answers at the same time: a poll, records, git, and what is sent.
 const SESSIONS: usize = 4;
@@ -214,7 +213,7 @@ impl Host {
         let answer = async {
             let mut greeting = pin!(session.hear_greeting(&script, &nonce));
             if let Some(_turn) = turn
-                && let Ok(heard) = timeout(TURN, &mut greeting).await
+                && let Ok(heard) = timeout(settings.host_deadline / TURN, &mut greeting).await
             {
                 return heard;
             }

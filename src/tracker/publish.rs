@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::hash::{Fnv, fnv};
 use crate::state::{
     AssessedAvailability, Assessment, Availability, BusinessState, Change, Completion, Diagnostics, Evidence,
-    InputMode, LastTurn, OperatorStatus, ParseStatus, Phase, ProcessState, State, Summary, Surface, TransportState,
-    Tri, UiContext,
+    InputMode, LastTurn, OperatorStatus, ParseStatus, Phase, ProcessState, ProgramEnd, State, Summary, Surface,
+    TransportState, Tri, UiContext,
 };
 
 /// Tells the dialogs that wait for the operator apart: a hash of the dialog's name.
@@ -29,6 +29,7 @@ pub(super) struct Published {
     pub assessment: Assessment,
     pub evidence: Arc<[Evidence]>,
     pub headline: Option<String>,
+    pub ended_with: Option<ProgramEnd>,
 }
 
 /// Why a surface was lost.
@@ -174,6 +175,7 @@ impl Published {
             assessment: unassessed(AssessedAvailability::Unknown),
             evidence: Arc::default(),
             headline: None,
+            ended_with: None,
         }
     }
 
@@ -189,6 +191,7 @@ impl Published {
             assessment: state.assessment.clone(),
             evidence: state.evidence.clone(),
             headline: state.activity.clone(),
+            ended_with: state.ended_with,
         }
     }
 

@@ -110,12 +110,14 @@ impl Timer {
     }
 }
 
-/// Polls further apart than this leave a gap, unless earlier polls were as far apart.
-const GAP: Span = Span::from_secs(3);
-/// After such a gap, nothing is said about what went on before it.
-const LONG_GAP: Span = Span::from_secs(30);
 /// Within this time another process takes over the polls of one that has ended or was stopped.
 pub const HANDOVER: Span = Span::from_secs(5);
+/// Polls further apart than this leave a gap, unless earlier polls were as far apart.
+pub const GAP: Span = Span::from_secs(3);
+/// After such a gap, nothing is said about what went on before it.
+const LONG_GAP: Span = Span::from_secs(30);
+/// How long a published state must last to be called stable, and to be announced: a dialog may be half drawn, a success premature.
+pub const STABLE: Span = Span::SECOND;
 /// A gap is at least this many times as long as the distance of the polls before it: a slow host is slow at each poll.
 const UNUSUAL: u64 = 2;
 
@@ -156,7 +158,7 @@ impl Coverage {
     /// Records a poll.
     pub(super) fn polled(&mut self, now: Timestamp) {
         let distance = now.since(self.last);
-        let usual = Span::from_millis(self.distance.as_millis() * UNUSUAL);
+        let usual = self.distance.times(UNUSUAL);
         self.after_gap = distance > GAP.max(usual) || (self.is_first && !self.is_new);
         if self.after_gap {
             self.from = now;
@@ -249,14 +251,17 @@ impl Default for Settings {
             settle: Span::from_secs(1),
             no_reaction: Span::from_secs(10),
             retraction: Span::from_secs(10),
-            unknown_to_stalled: Span::from_secs(30),
+            // As long as after a gap.
+            unknown_to_stalled: LONG_GAP,
             stale_active_recovery: Span::from_secs(5),
             final_stable_active_recovery: Span::from_secs(20),
-            stable: Span::from_secs(1),
+            stable: STABLE,
             failed_probes: 3,
-            failed_probe_time: Span::from_secs(3),
+            // No longer than what is not polled.
+            failed_probe_time: GAP,
             unrecorded_rest: Span::from_millis(1500),
-            doubt: Span::from_secs(1),
+            // What is half drawn is not announced either.
+            doubt: STABLE,
             differ: Span::from_secs(2),
             record_lag: Span::from_secs(10),
             after_dialog: Span::from_secs(3),

@@ -5,25 +5,20 @@ use super::publish::{Loss, LossReason, Published, aside, diagnostics, unassessed
 use super::turn::TurnTracker;
 use crate::agent_record::AgentRecordReading;
 use crate::state::{
-    AgentFacts, AssessedAvailability, Availability, Diagnostics, HAS_ENDED, PANE_STAYS, ParseStatus, Problem,
-    ProcessState, TransportState,
+    AgentFacts, AssessedAvailability, Availability, Diagnostics, ParseStatus, Problem, ProcessState, ProgramEnd,
+    TransportState, ended_in_words,
 };
 use crate::time::Timestamp;
 
 /// What is said of an agent that was stopped.
 const SUSPENDED: &str = "suspended, as by Ctrl-Z; `fg` in its pane brings it back";
 
-/// How an agent ended, behind the word for it, by the exit status that tmux has of it.
-fn ended_with(status: i32) -> String {
-    if status > 128 { format!(" (signal {})", status - 128) } else { format!(" (exit {status})") }
-}
-
 impl Tracker {
     /// The agent has ended, and its pane is there; how it ended is known of a pane's own program.
     pub(super) fn ended(&mut self, exit_status: Option<i32>, now: Timestamp, next: &mut Published) {
         self.lost(Loss::tui_down(), now, next);
-        let how = exit_status.map(ended_with).unwrap_or_default();
-        next.headline = Some(format!("{HAS_ENDED}{how}{PANE_STAYS}"));
+        next.ended_with = exit_status.map(ProgramEnd::of_status);
+        next.headline = Some(ended_in_words(next.ended_with));
     }
 
     /// The agent was stopped. Its screen is not watched meanwhile, so that no window of its turn runs.

@@ -3,6 +3,7 @@
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::prelude::{Buffer, Rect};
 
+use super::pace::RECORDED;
 use super::question::Pause;
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, Item, LineInput, Overlay, OverlayContext, OverlayEvent, OverlayKind,
@@ -12,10 +13,8 @@ use crate::fleet::{TerminalKey, View};
 use crate::operation::{Act, Key, KeyError, Privacy, Recipient};
 use crate::status::Status;
 use crate::task::Task;
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
 
-/// How long a question that was answered and is still shown is taken for the old one.
-const FOLLOW: Span = Span::from_secs(3);
 /// Rows that what is asked takes at most, and those below it.
 const ASKED: usize = 3;
 const BELOW: u16 = 2;
@@ -196,7 +195,8 @@ impl Overlay for TaskAnswer {
             return Flow::Close;
         };
         if let LineStage::Sent(at) = self.stage {
-            if task.prompt() == Some(&self.prompt) && (at..at + FOLLOW).contains(&now) {
+            // It is still shown until everybody knows of the answer.
+            if task.prompt() == Some(&self.prompt) && (at..at + RECORDED).contains(&now) {
                 return Flow::Stay;
             }
             let sent = format!("{} was answered: {}", self.name, self.sends());

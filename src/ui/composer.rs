@@ -17,6 +17,7 @@ use super::{
 };
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Operation, Recipient, When};
+use crate::record::Draft;
 use crate::status::Status;
 use crate::time::Timestamp;
 use broadcast::{Gets, Recipients, SendQuestion, SendWay, gets, hindrance, reaches_nobody};
@@ -58,8 +59,7 @@ pub struct Composer {
 impl Composer {
     /// A composer for a terminal, with the draft that was left for it.
     pub fn new(key: TerminalKey, memory: &OverlayMemory) -> Self {
-        let draft = memory.draft(&key).unwrap_or_default().to_owned();
-        Self::with(Recipients::One(key), &draft, memory)
+        Self::with(Recipients::One(key), memory)
     }
 
     /// Why a terminal takes no prompt.
@@ -70,15 +70,16 @@ impl Composer {
 
     /// A composer for several terminals, with the draft that was left for several.
     pub fn for_several(keys: Vec<TerminalKey>, memory: &OverlayMemory) -> Self {
-        Self::with(Recipients::Several(keys), memory.broadcast.text(), memory)
+        Self::with(Recipients::Several(keys), memory)
     }
 
-    fn with(to: Recipients, draft: &str, memory: &OverlayMemory) -> Self {
-        let (mut text, is_kept) = (text_area(draft), !draft.is_empty());
-        if is_kept {
+    fn with(to: Recipients, memory: &OverlayMemory) -> Self {
+        let draft = memory.draft(to.one());
+        let mut text = text_area(draft.map_or("", |draft| &draft.text));
+        if draft.is_some() {
             text.select_all();
         }
-        let kept_at = memory.draft_time(to.one());
+        let (is_kept, kept_at) = (draft.is_some(), draft.map(|draft| draft.at));
         Self {
             to,
             text,
@@ -116,7 +117,8 @@ impl Composer {
         if typed.chars().count() < LEAST_TEXT
             && let Some((draft, at)) = self.replaced.take()
         {
-            cx.memory.restore_draft(self.to.one(), draft, at.unwrap_or(cx.view.now));
+            let key = self.to.one().cloned();
+            cx.memory.write_draft(Draft { key, text: draft, at: at.unwrap_or(cx.view.now) });
             let what = if typed.is_empty() { String::new() } else { format!("; {typed:?} is too short to replace it") };
             let topic = self.to.one().cloned().map_or(Topic::Drafts, Topic::Prompt);
             cx.tell_about(topic, Status::Ready, format!("the draft is kept{what}"));
@@ -184,7 +186,7 @@ impl Composer {
         };
         cx.tell_about(Topic::Prompt(key.clone()), Status::Working, message);
         match when {
-            When::Ready => drop(cx.memory.drafts.remove(&key)),
+            When::Ready => drop(cx.memory.drafts.remove(&Some(key))),
             When::Now | When::Anyway => drop(cx.memory.sending.insert(key, text.clone())),
         }
         cx.perform(to, Act::Prompt { text, when });
@@ -208,15 +210,7 @@ impl Composer {
         let text = self.prompt();
         // The writer has seen what they have just written.
         self.is_kept &= !text.is_empty();
-        let is_blank = text.trim().is_empty();
-        let before = match &self.to {
-            Recipients::Several(_) => cx.memory.broadcast.write(text.clone()),
-            Recipients::One(key) if is_blank => cx.memory.drafts.remove(key),
-            Recipients::One(key) => cx.memory.drafts.insert(key.clone(), text.clone()),
-        };
-        if before.is_none_or(|before| before != text) {
-            cx.memory.draft_times.insert(self.to.one().cloned(), cx.view.now);
-        }
+        cx.memory.write_draft(Draft { key: self.to.one().cloned(), text, at: cx.view.now });
     }
 
     /// Takes in a pasted text, with the line ends of any system. Returns how many control characters, which no prompt
@@ -499,7 +493,7 @@ impl Overlay for Composer {
                 outcome,
             } if outcome.is_accepted() && self.prompt() == *text => match &self.to {
                 Recipients::One(to) if to == key => self.replace(""),
-                Recipients::Several(_) if cx.memory.broadcast.text().is_empty() => self.replace(""),
+                Recipients::Several(_) if !cx.memory.drafts.contains_key(&None) => self.replace(""),
                 _ => {}
             },
             OverlayEvent::Drafted { key, text } if self.to.one() == Some(key) => self.meet_draft(text, cx.view.now),

@@ -2,7 +2,6 @@
 
 mod answering;
 mod arranging;
-mod confirming;
 mod direct;
 mod drafts;
 mod folding;
@@ -16,7 +15,6 @@ mod outcomes;
 mod program;
 mod prompting;
 mod seen;
-mod selection;
 mod starting;
 mod tasks;
 mod waiting;

@@ -471,11 +471,11 @@ const OFFERED: &str = "what you type replaces the draft; → edits it";
 impl DialogBox {
     /// A line with that text, as far as it is one line. It stays kept until it was sent.
     pub(super) fn draft(&mut self, memory: &OverlayMemory) -> LineInput {
-        let Some(draft) = memory.draft(&self.key).filter(|draft| LineInput::takes(draft)) else {
+        let Some(draft) = memory.draft(Some(&self.key)).filter(|draft| LineInput::takes(&draft.text)) else {
             return LineInput::default();
         };
         self.message = Some((Status::Ready, OFFERED.to_owned()));
-        LineInput::selected(draft)
+        LineInput::selected(&draft.text)
     }
 
     /// Begins the line with which the box has just opened with it.
@@ -487,14 +487,14 @@ impl DialogBox {
 
     /// Keeps a text as the terminal's draft, in the place of one that a line begins with.
     pub(super) fn keep(&self, memory: &mut OverlayMemory, text: &str, now: Timestamp) {
-        memory.drafts.retain(|key, draft| *key != self.key || !LineInput::takes(draft));
+        memory.drafts.retain(|key, draft| key.as_ref() != Some(&self.key) || !LineInput::takes(&draft.text));
         memory.keep_as_draft(&self.key, text, now);
     }
 
     /// What was typed has been sent: it is no draft any more.
     pub(super) fn forget_draft(&self, memory: &mut OverlayMemory) {
         if let Some(typing) = &self.typing {
-            memory.drafts.retain(|key, draft| *key != self.key || draft != typing.line.text());
+            memory.drafts.retain(|key, draft| key.as_ref() != Some(&self.key) || draft.text != typing.line.text());
         }
     }
 }

@@ -7,8 +7,8 @@ use ratatui::symbols::border;
 use ratatui::widgets::{Block, Borders, Widget};
 
 use super::pace::HOLD;
-use super::signs;
 use super::table::TableHits;
+use super::theme;
 use super::{Canvas, Item, TableRow, Viewport, blank, line, preview, span, table, times};
 use crate::fleet::TerminalKey;
 use crate::status::Status;
@@ -159,7 +159,7 @@ fn draw_tile(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Item<'_
     let own = style(canvas.theme.style(status));
     let bold = if status.needs_operator() || is_selected { Modifier::BOLD } else { Modifier::empty() };
     let lasting = format!("{} {}", status.word(), times::lasting(item.since(), canvas.now));
-    let drafted = flags.is_drafted(item).then(|| span(signs::DRAFTED, parts.key));
+    let drafted = flags.is_drafted(item).then(|| span(theme::DRAFTED, parts.key));
     let queued = canvas.memory.queued.get(item.key()).map(|waiting| format!("queued {}", waiting.len()));
     let queued = queued.map(|queued| span(queued, style(canvas.theme.style(Status::Working))));
     let stale = preview::staleness(canvas, item);

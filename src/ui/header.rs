@@ -4,7 +4,7 @@
 use ratatui::prelude::{Buffer, Line, Rect};
 
 use super::ended::EndedServers;
-use super::signs::MUTED;
+use super::theme::MUTED;
 use super::{Action, Canvas, Context, Item, Part, blank, line, span, text, times};
 use crate::fleet::{ServerHealth, ServerId, ServerView, View};
 use crate::present::arrangement::Sort;
@@ -12,11 +12,10 @@ use crate::present::item::ItemCounts;
 use crate::state::{Problem, Since};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
+use crate::tracker::HANDOVER;
 
 /// A frame is drawn this much before the age that it states is reached, so that it is never older than it says.
 const EARLY: Span = Span::from_millis(100);
-/// From this age on, the header says how old the data is.
-const OLD: Span = Span::from_secs(5);
 
 /// From this width on the name of the program stands before the counts, and these are in words.
 const WIDE: u16 = 100;
@@ -285,7 +284,8 @@ fn data(canvas: &Canvas<'_>, view: &View<'_>) -> Line<'static> {
     let muted = canvas.muted.then(|| span("notices off", canvas.theme.style(Status::Stalled)));
     let data = oldest_answer(view).map(|oldest| {
         let age = view.now.since(oldest);
-        let style = if age >= OLD { canvas.theme.style(Status::Error) } else { quiet };
+        // By then another process would poll.
+        let style = if age >= HANDOVER { canvas.theme.style(Status::Error) } else { quiet };
         // Where no server is left, nothing that is shown is that young.
         let is_of_now = view.servers.iter().any(|server| !matches!(server.health, ServerHealth::NoServer(_)));
         span(format!("{} <{}", if is_of_now { "data" } else { "asked" }, bound(age).0), style)

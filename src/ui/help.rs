@@ -7,8 +7,8 @@ use ratatui::prelude::{Buffer, Line, Rect, Span};
 use super::action::words_for;
 use super::keymap::{Binding, show};
 use super::search::{Called, SearchableText};
-use super::signs::{DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use super::text::padded;
+use super::theme::{DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayKind, Part, Request,
     Viewport, blank, find, frame, line, span, text, times,

@@ -6,7 +6,7 @@ use ratatui::prelude::{Buffer, Position, Rect};
 
 use super::question::{Answers, Hold, Question, QuestionText};
 use super::reading::Paragraph;
-use super::spoken::spoken_all;
+use super::toast::spoken_all;
 use super::{Action, Canvas, Context, Flow, Hint, HitMap, Overlay, OverlayContext, OverlayKind, Theme, text};
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};

@@ -6,7 +6,7 @@ use std::collections::{HashSet, VecDeque};
 use ratatui::prelude::{Buffer, Line, Rect};
 
 use super::kit::frame::Look;
-use super::pace::RECORDED;
+use super::pace::{AT_ONCE, RECORDED};
 use super::{blank, field, frame, line, span, text, times};
 use crate::fleet::{TerminalKey, TerminalTransition, View};
 use crate::ids::PaneId;
@@ -25,8 +25,6 @@ const NAME_MOST: usize = 16;
 const ROOMY: u16 = 8;
 /// How many events of the history are remembered.
 const KEPT: usize = 500;
-/// What happens to several terminals within this time has one cause.
-const TOGETHER: Span = Span::from_secs(2);
 /// How long before an agent works again its dialog was answered, at the most.
 const ANSWERED: Span = Span::from_secs(30);
 /// What is said where nobody answered through fleetwatch.
@@ -142,7 +140,7 @@ impl<'a> LogLine<'a> {
     /// Whether it says an older one, too: the operator did the same again, or one cause ended or hid both terminals.
     fn says(&self, older: &Self) -> bool {
         let has_one_cause = matches!(self.sentence.status, Some(Status::Error | Status::Gone | Status::CutOff));
-        let is_together = || has_one_cause && self.at.since(older.at) < TOGETHER;
+        let is_together = || has_one_cause && self.at.since(older.at) < AT_ONCE;
         self.sentence == older.sentence
             && match self.key == older.key {
                 true => self.sentence.actor == Actor::You && self.is_repeatable,

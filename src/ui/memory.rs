@@ -1,12 +1,12 @@
 //! What the dashboard remembers while overlays come and go.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::toast::Toasts;
 use crate::fleet::{ServerId, TerminalKey, View};
 use crate::present::arrangement::{Arrangement, Bells};
 use crate::present::item::find;
-use crate::record::Intent;
+use crate::record::{Draft, Intent};
 use crate::time::Timestamp;
 
 /// What outlives every overlay.
@@ -17,14 +17,12 @@ pub struct OverlayMemory {
     pub arrangement: Arrangement,
     /// Which bells of tasks were seen.
     pub bells: Bells,
-    /// The prompts that were begun and not sent, by terminal.
-    pub drafts: HashMap<TerminalKey, String>,
-    /// When each was written last; `None` is the one for several terminals.
-    pub draft_times: HashMap<Option<TerminalKey>, Timestamp>,
+    /// The prompts that were begun and not sent, by terminal, and under `None` the one for several.
+    pub drafts: BTreeMap<Option<TerminalKey>, Draft>,
+    /// Who has not taken the prompt for several that was sent; those who could not get it at all stay here.
+    pub untaken: BTreeSet<TerminalKey>,
     /// Prompts on their way, which must not be sent again.
     pub sending: HashMap<TerminalKey, String>,
-    /// The prompt for several terminals that was begun and not taken by all of them.
-    pub broadcast: BroadcastDraft,
     /// The messages to agents that wait, are on their way, or are for the operator to decide.
     pub follow_ups: Vec<Intent>,
     /// The prompts that wait for each terminal until it is ready.
@@ -36,19 +34,15 @@ pub struct OverlayMemory {
 }
 
 impl OverlayMemory {
-    /// What was begun for a terminal and is not on its way there.
-    pub fn draft(&self, key: &TerminalKey) -> Option<&str> {
-        self.drafts.get(key).filter(|draft| self.sending.get(key) != Some(draft)).map(String::as_str)
-    }
-
-    /// When the draft for a terminal, or for several, was written last, as far as that is known.
-    pub fn draft_time(&self, key: Option<&TerminalKey>) -> Option<Timestamp> {
-        self.draft_times.get(&key.cloned()).copied()
+    /// What was begun for a terminal, or for several, and is not on its way there.
+    pub fn draft(&self, to: Option<&TerminalKey>) -> Option<&Draft> {
+        let on_its_way = to.and_then(|key| self.sending.get(key));
+        self.drafts.get(&to.cloned()).filter(|draft| on_its_way != Some(&draft.text))
     }
 
     /// The terminals for which there is such a draft.
     pub fn drafted(&self) -> impl Iterator<Item = &TerminalKey> {
-        self.drafts.keys().filter(|key| self.draft(key).is_some())
+        self.drafts.keys().flatten().filter(|key| self.draft(Some(key)).is_some())
     }
 
     /// The terminals that such a draft is for and that are there no more.
@@ -59,20 +53,32 @@ impl OverlayMemory {
 
     /// Keeps a text as the draft for a terminal, in front of the one that it has.
     pub fn keep_as_draft(&mut self, key: &TerminalKey, text: &str, now: Timestamp) {
-        let text = match self.draft(key) {
-            Some(before) if before != text => format!("{text}\n\n{before}"),
+        let text = match self.draft(Some(key)) {
+            Some(before) if before.text != text => format!("{text}\n\n{}", before.text),
             _ => text.to_owned(),
         };
-        self.draft_times.insert(Some(key.clone()), now);
-        self.drafts.insert(key.clone(), text);
+        self.write_draft(Draft { key: Some(key.clone()), text, at: now });
     }
 
-    /// Puts a text in the place of a draft.
-    pub fn restore_draft(&mut self, key: Option<&TerminalKey>, text: String, at: Timestamp) {
-        self.draft_times.insert(key.cloned(), at);
-        match key {
-            Some(key) => drop(self.drafts.insert(key.clone(), text)),
-            None => drop(self.broadcast.write(text)),
+    /// Puts a text in the place of a draft; one of blanks is none.
+    pub fn write_draft(&mut self, draft: Draft) {
+        if self.drafts.get(&draft.key).is_some_and(|before| before.text == draft.text) {
+            return;
+        }
+        if draft.key.is_none() {
+            self.untaken.clear();
+        }
+        match draft.text.trim().is_empty() {
+            true => drop(self.drafts.remove(&draft.key)),
+            false => drop(self.drafts.insert(draft.key.clone(), draft)),
+        }
+    }
+
+    /// Takes note that a terminal took a prompt. As long as somebody did not get that for several, it is worth keeping.
+    pub fn taken(&mut self, key: &TerminalKey, text: &str) {
+        let is_it = self.drafts.get(&None).is_some_and(|draft| draft.text == text);
+        if is_it && self.untaken.remove(key) && self.untaken.is_empty() {
+            self.drafts.remove(&None);
         }
     }
 }
@@ -82,40 +88,4 @@ impl OverlayMemory {
 pub struct Waiting {
     pub text: String,
     pub since: Timestamp,
-}
-
-/// The prompt for several terminals that is begun, and who has still to take it.
-#[derive(Clone, Debug, Default)]
-pub struct BroadcastDraft {
-    text: String,
-    /// Whom it was sent to and who has not taken it; those who could not get it at all stay here.
-    missing: BTreeSet<TerminalKey>,
-}
-
-impl BroadcastDraft {
-    /// The text; empty when there is none.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// Follows what is written; returns what stood there before.
-    pub fn write(&mut self, text: String) -> Option<String> {
-        let before = std::mem::replace(&mut self.text, text);
-        if before != self.text {
-            self.missing.clear();
-        }
-        Some(before)
-    }
-
-    /// Notes the recipients.
-    pub fn is_sent_to(&mut self, keys: &[TerminalKey]) {
-        self.missing = keys.iter().cloned().collect();
-    }
-
-    /// Takes note that a terminal took a prompt. As long as somebody did not get it, the text is worth keeping.
-    pub fn taken(&mut self, key: &TerminalKey, text: &str) {
-        if text == self.text && self.missing.remove(key) && self.missing.is_empty() {
-            self.text.clear();
-        }
-    }
 }

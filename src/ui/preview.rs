@@ -9,10 +9,8 @@ use crate::fleet::Terminal;
 use crate::present::arrangement::Group;
 use crate::screen::{self, Row, Screen};
 use crate::status::Status;
-use crate::time::Span;
+use crate::tracker;
 
-/// A screen that was found again within this time is current; one poll seldom takes much longer than the one before.
-const CURRENT: Span = Span::from_secs(2);
 /// A blank and how long a state has lasted.
 const LASTING: usize = 6;
 
@@ -84,7 +82,7 @@ pub fn staleness(canvas: &Canvas<'_>, item: Item<'_>) -> Option<String> {
     let age = canvas.now.since(state.stale.as_ref()?.at);
     match state.has_ended() {
         true => state.is_unavailable().then(|| "its last screen".to_owned()),
-        false => (age >= CURRENT).then(|| format!("as of {} ago", age.rounded())),
+        false => (age >= tracker::GAP).then(|| format!("as of {} ago", age.rounded())),
     }
 }
 

@@ -7,7 +7,7 @@ use ratatui::prelude::{Buffer, Position, Rect};
 
 use super::keymap::control_character;
 use super::question::Pause;
-use super::spoken::{NAMED, spoken};
+use super::toast::{NAMED, spoken};
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, Item, Overlay, OverlayContext, OverlayEvent, OverlayKind,
     OverlayPlace, find, find_live_task, frame, line, preview, span, text,

@@ -9,7 +9,7 @@ use super::{
     Request, Viewport, blank, field, frame, line, span, text,
 };
 use crate::fleet::{TerminalKey, View};
-use crate::present::offer::Offer;
+use crate::present::text::Offer;
 
 /// The widest box, and the most offers and lines of text in it.
 const WIDEST: u16 = 100;

@@ -6,7 +6,6 @@ use ratatui::style::{Color, Modifier, Style};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use super::signs::RUNS;
 use super::text;
 use crate::screen::indexed_rgb;
 use crate::status::Status;
@@ -366,6 +365,28 @@ fn nearest_of_sixteen(rgb: [u8; 3]) -> Color {
 fn distance(a: [u8; 3], b: [u8; 3]) -> u32 {
     a.iter().zip(b).map(|(&x, y)| u32::from(x.abs_diff(y)).pow(2)).sum()
 }
+
+// The signs that rows have beside the glyphs of their states.
+
+/// What stands behind a result whose turn fleetwatch itself began.
+pub const SENT_MARK: &str = "›";
+/// What stands behind a result that was inferred from the screen.
+pub const INFERRED_MARK: &str = "~";
+/// Stands for the time of rest of a screen that still moves.
+pub const MOVES: &str = "~";
+/// What stands behind a result that the operator has not seen yet.
+pub const UNSEEN_MARK: &str = "●";
+
+/// Stands for a running task, whose progress nobody knows.
+pub const RUNS: &str = "▶";
+/// What stands before the glyph of a terminal that is marked or muted.
+pub const MARKED: &str = "■";
+/// What stands behind the name of a terminal that is pinned.
+pub const PINNED: &str = "↑";
+/// See [`MARKED`].
+pub const MUTED: &str = "z";
+/// What stands before what a terminal does that a prompt was begun for.
+pub const DRAFTED: &str = "✎";
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,14 @@
 //! Messages that come and go by themselves and never take the keyboard, and the words for the outcome of an operation.
 
+use crokey::KeyCombination;
+use ratatui::crossterm::event::{KeyCode, KeyModifiers};
 use ratatui::prelude::{Buffer, Rect};
 
 use super::kit::frame::Look;
 use super::kit::question::READ;
-use super::spoken::spoken_all;
-use super::{blank, frame, line, span, text};
+use super::{blank, frame, keymap, line, span, text};
 use crate::fleet::TerminalKey;
-use crate::operation::{Act, Operation, Outcome, Reply, When};
+use crate::operation::{Act, Key, Operation, Outcome, Reply, When};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
@@ -20,7 +21,7 @@ const LINES: usize = 4;
 /// How long good news stays.
 const SHORT: Span = Span::from_secs(6);
 /// How long good news stays at least while keys are pressed.
-const LEAST: Span = Span::from_secs(2);
+const LEAST: Span = READ.times(2);
 /// How long trouble stays.
 const LONG: Span = Span::from_secs(20);
 
@@ -246,6 +247,53 @@ pub fn outcome_text(operation: &Operation, outcome: &Outcome) -> String {
     }
 }
 
+// Keys by tmux's names, as the operator's keyboard names them.
+
+/// What tmux calls the keys that are no characters.
+pub const NAMED: [(KeyCode, &str); 16] = [
+    (KeyCode::Char(' '), "Space"),
+    (KeyCode::Enter, "Enter"),
+    (KeyCode::Esc, "Escape"),
+    (KeyCode::Tab, "Tab"),
+    (KeyCode::BackTab, "BTab"),
+    (KeyCode::Backspace, "BSpace"),
+    (KeyCode::Up, "Up"),
+    (KeyCode::Down, "Down"),
+    (KeyCode::Left, "Left"),
+    (KeyCode::Right, "Right"),
+    (KeyCode::Home, "Home"),
+    (KeyCode::End, "End"),
+    (KeyCode::PageUp, "PageUp"),
+    (KeyCode::PageDown, "PageDown"),
+    (KeyCode::Insert, "IC"),
+    (KeyCode::Delete, "DC"),
+];
+
+/// A key that tmux has a name for, as the operator's keyboard and the footer name it: `C-c` is `ctrl-c`.
+pub fn spoken(name: &str) -> String {
+    const MODIFIERS: [(&str, KeyModifiers); 3] =
+        [("C-", KeyModifiers::CONTROL), ("M-", KeyModifiers::ALT), ("S-", KeyModifiers::SHIFT)];
+    let (mut base, mut modifiers) = (name, KeyModifiers::NONE);
+    while let Some((rest, modifier)) = MODIFIERS.iter().find_map(|(prefix, modifier)| {
+        // A lone `C-` would be no modifier of anything.
+        base.strip_prefix(prefix).filter(|rest| !rest.is_empty()).map(|rest| (rest, *modifier))
+    }) {
+        (base, modifiers) = (rest, modifiers | modifier);
+    }
+    let one = || base.chars().next().filter(|c| base.len() == c.len_utf8()).map(KeyCode::Char);
+    let code = NAMED.iter().find(|(_, named)| *named == base).map(|(code, _)| *code).or_else(one);
+    match code {
+        Some(KeyCode::BackTab) => format!("shift-{}", keymap::show(KeyCombination::one_key(KeyCode::Tab, modifiers))),
+        Some(code) => keymap::show(KeyCombination::one_key(code, modifiers)),
+        None => name.to_lowercase(),
+    }
+}
+
+/// Several keys, as [`spoken`] names each.
+pub fn spoken_all<'a>(keys: impl IntoIterator<Item = &'a Key>) -> String {
+    keys.into_iter().map(|key| spoken(key.as_str())).collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,5 +346,18 @@ mod tests {
         toasts.push(Some(Topic::Prompt(key(1))), Status::Ready, "queued for docs".to_owned(), now);
         assert_eq!(texts(&toasts)[..3], shown[..3]);
         assert_eq!(texts(&toasts).last(), Some(&"queued for docs"));
+    }
+}
+
+#[cfg(test)]
+mod spoken_tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_called_as_the_footer_calls_them() {
+        let called = ["C-c", "Escape", "Down", "M-Enter", "S-Up", "BTab", "Space", "q", "G", "C--", "F5", "C-", "é"];
+        let expected =
+            ["ctrl-c", "esc", "↓", "alt-enter", "shift-↑", "shift-tab", "space", "q", "G", "ctrl--", "f5", "c-", "é"];
+        assert_eq!(called.map(spoken), expected);
     }
 }

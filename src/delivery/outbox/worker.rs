@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender as OrderSender};
 use std::thread;
-use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
@@ -24,19 +23,16 @@ use crate::private::HeldLock;
 use crate::record::{Body, HistoryError, Intent, IntentId, IntentState, Kind, Stored};
 use crate::state::LEFT_UNWATCHED;
 use crate::time::{Span, Timestamp};
+use crate::tracker::HANDOVER;
 
 /// How often it is checked, while something waits, what can be done for it by now.
-const PAUSE: Duration = Duration::from_millis(500);
+const CHECKED: Span = Span::from_millis(500);
 /// Messages about events that one agent gets within a minute at most; what else happens waits, and becomes one message.
 const MOST: u64 = 4;
 /// Why it is not known whether something arrived that another process attempted.
 const DIED: &str = "its sender died";
 /// How long an agent that refused a message is left alone.
-const RESPITE: Span = Span::from_secs(2);
-/// Grace period for finding the terminal of a message, and the outcome of one that another process began to send: a tmux that it
-/// started may still deliver.
-const IS_FOUND: Span = Span::from_secs(5);
-
+const RESPITE: Span = CHECKED.times(4);
 /// Starts to send queued messages and follow-ups; `None` without a history, which is reported if there are rules.
 pub(in crate::delivery) fn open(settings: &OutboxSettings, rules: &[FollowUpRule]) -> Option<Outbox> {
     if settings.history.path().is_none() {
@@ -130,7 +126,7 @@ impl Worker {
     pub(super) fn run(mut self, orders: &Receiver<OutboxOrder>) {
         loop {
             let order = match self.is_waiting() {
-                true => orders.recv_timeout(PAUSE),
+                true => orders.recv_timeout(CHECKED.into()),
                 false => orders.recv().map_err(RecvTimeoutError::from),
             };
             match order {
@@ -364,7 +360,7 @@ impl Worker {
                 }
                 continue;
             }
-            let is_missing = now.since(*self.missing.entry(intent.id).or_insert(now)) >= IS_FOUND;
+            let is_missing = now.since(*self.missing.entry(intent.id).or_insert(now)) >= HANDOVER;
             if is_missing
                 && expires <= now
                 && !self.sending.contains_key(&intent.id)
@@ -390,7 +386,7 @@ impl Worker {
             };
             let has_ended = match self.snapshot.target(prompt) {
                 Some(seen) => seen.posture == Posture::Gone,
-                None => now.since(*self.missing.entry(prompt.id).or_insert(now)) >= IS_FOUND,
+                None => now.since(*self.missing.entry(prompt.id).or_insert(now)) >= HANDOVER,
             };
             if has_ended && self.leads(&key.server.word()) {
                 let why = "the agent has ended";
@@ -420,7 +416,7 @@ impl Worker {
             };
             if is_on_its_way {
                 self.abandoned.insert(intent.id, now);
-            } else if now.since(since) >= IS_FOUND {
+            } else if now.since(since) >= HANDOVER {
                 let attempted = intent.attempted_at.unwrap_or(intent.created);
                 let intents = self.open(now)?;
                 match intents.outcome_by(&producer(&intent).to_string(), attempted)?.as_deref() {

@@ -12,7 +12,7 @@ use crate::tracker::Timer;
 /// How long one is shown after its pane is gone of which the operator may not know yet how its work ended.
 pub(in crate::fleet) const KEEP_UNSEEN: Span = Span::from_secs(600);
 /// How soon after a turn was stopped its agent ends because of that: whoever stopped it wants to see so.
-const AFTER_STOP: Span = Span::from_secs(60);
+const AFTER_STOP: Span = Span::MINUTE;
 
 /// The end of a pane.
 #[derive(Clone, Debug, Serialize, Deserialize)]

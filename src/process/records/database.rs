@@ -11,9 +11,13 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 use serde_json::{Map, Value};
 
 use super::files::{Workplace, open};
+use crate::clock::A_MOMENT;
 
-/// How long all queries together may take, and wait while the agent writes: some databases have gigabytes.
-const LONGEST: Duration = Duration::from_millis(200);
+/// How long a poll waits for the records of agents.
+pub const READ_WITHIN: Duration = Duration::from_millis(250);
+/// How long all queries together may take, and wait while the agent writes: some databases have gigabytes. The poll still gets
+/// what was found by then.
+const LONGEST: Duration = READ_WITHIN.saturating_sub(A_MOMENT);
 /// Steps of SQLite's machine between two checks of the clock.
 const STEPS: i32 = 10_000;
 /// The most rows of one query.

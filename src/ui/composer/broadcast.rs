@@ -184,7 +184,7 @@ fn lines(theme: &Theme, keys: &[TerminalKey], (prompt, way): (&str, SendWay), vi
 
 /// Asks whether to send the prompt to all that would get it, and shows each outcome so far.
 pub fn send(keys: &[TerminalKey], text: &str, cx: &mut OverlayContext<'_, '_>) -> Outcomes {
-    cx.memory.broadcast.is_sent_to(keys);
+    cx.memory.untaken = keys.iter().cloned().collect();
     let way = SendWay { when: When::Now, cannot_wait: cx.memory.cannot_wait };
     let mut terminals = Vec::new();
     for key in keys {

@@ -18,23 +18,25 @@ impl Ui {
         outcome: &Outcome,
         view: &View<'_>,
     ) {
-        let is_draft = self.memory.drafts.get(key).is_some_and(|draft| draft == text);
+        let is_draft = self.memory.drafts.get(&Some(key.clone())).is_some_and(|draft| draft.text == text);
         let has_left = match when {
             When::Ready => matches!(outcome, Outcome::Refused(_)),
             When::Now | When::Anyway => self.memory.sending.remove(key).is_some_and(|on_its_way| on_its_way == text),
         };
         match (outcome.is_accepted(), is_draft) {
-            (true, true) => drop(self.memory.drafts.remove(key)),
+            (true, true) => drop(self.memory.drafts.remove(&Some(key.clone()))),
             // The prompt that was opened meanwhile began empty.
             (false, true) if has_left => self.on_event(OverlayEvent::Drafted { key, text }, view),
             (false, false) if has_left => self.keep_as_draft(key, text, view),
             _ => {}
         }
         if outcome.is_accepted() {
-            self.memory.broadcast.taken(key, text);
+            self.memory.taken(key, text);
             // What was begun for one that is gone has gone to another one.
             let left = self.memory.left_drafts(view);
-            self.memory.drafts.retain(|key, draft| draft != text || !left.contains(key));
+            self.memory
+                .drafts
+                .retain(|key, draft| draft.text != text || key.as_ref().is_none_or(|key| !left.contains(key)));
         }
     }
 
@@ -45,24 +47,12 @@ impl Ui {
 
     /// Begins with the drafts that were left the last time.
     pub fn restore_drafts(&mut self, drafts: impl IntoIterator<Item = Draft>) {
-        for Draft { key, text, at } in drafts {
-            self.memory.restore_draft(key.as_ref(), text, at);
-        }
+        drafts.into_iter().for_each(|draft| self.memory.write_draft(draft));
     }
 
-    /// The prompts that were begun and not sent, by terminal, and behind them the one for several.
+    /// The prompts that were begun and not sent: the one for several, and behind it those by terminal.
     pub fn drafts(&self) -> Vec<Draft> {
-        let memory = &self.memory;
-        let mut drafts: Vec<(Option<&TerminalKey>, &str)> =
-            memory.drafts.iter().map(|(key, text)| (Some(key), text.as_str())).collect();
-        drafts.sort();
-        drafts.push((None, memory.broadcast.text()));
-        drafts.retain(|(_, text)| !text.trim().is_empty());
-        let draft = |(key, text): (Option<&TerminalKey>, &str)| {
-            let at = memory.draft_time(key).unwrap_or_default();
-            Draft { key: key.cloned(), text: text.to_owned(), at }
-        };
-        drafts.into_iter().map(draft).collect()
+        self.memory.drafts.values().cloned().collect()
     }
 
     /// Gives prompts back that waited for a terminal: they are its draft again.
@@ -96,7 +86,8 @@ impl Ui {
     /// Offers the prompts that were sent before, newest first: to the terminal that is written to, and to any.
     pub fn prompts(&mut self, own: &[String], all: &[String], view: &View<'_>) {
         let left = self.memory.left_drafts(view);
-        let left: Vec<String> = left.iter().filter_map(|key| self.memory.drafts.get(key)).cloned().collect();
+        let left: Vec<String> =
+            left.iter().filter_map(|key| self.memory.draft(Some(key))).map(|draft| draft.text.clone()).collect();
         self.on_event(OverlayEvent::Prompts { own, left: &left, all }, view);
     }
 

@@ -127,7 +127,7 @@ fn muting(items: &[Item<'_>], undone: String) -> Picker {
             let mute = match index {
                 0 => Mute::until_it_changes(*item),
                 1 => Mute::Until { until: cx.view.now + Span::from_secs(15 * 60) },
-                2 => Mute::Until { until: cx.view.now + Span::from_secs(60 * 60) },
+                2 => Mute::Until { until: cx.view.now + Span::HOUR },
                 _ => Mute::Always(true),
             };
             cx.memory.arrangement.flags.mute(*item, mute);

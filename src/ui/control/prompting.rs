@@ -83,7 +83,7 @@ impl Ui {
         if self.memory.sending.contains_key(key) {
             return format!("too late: the prompt is on its way to {name}");
         }
-        if self.memory.draft(key).is_some() {
+        if self.memory.draft(Some(key)).is_some() {
             return format!(
                 "no prompt is queued for {name}; {} opens the draft for it",
                 self.fleet_key(Action::Prompt)

@@ -212,6 +212,7 @@ pub fn terminal(pane: u32, id: &str, tool: &str, version: Option<&str>, seconds:
         evidence: Arc::default(),
         stale: None,
         activity: None,
+        ended_with: None,
         agent: Default::default(),
         observed_at: NOW,
     };

@@ -7,7 +7,7 @@ use super::*;
 use fleetwatch::dialog::Dialog;
 use fleetwatch::operation::Key;
 use fleetwatch::operation::{Asked, Privacy};
-use fleetwatch::present::offer::Offer;
+use fleetwatch::present::text::Offer;
 use fleetwatch::screen::Screen;
 use fleetwatch::state::{Attention, Availability, BusinessState, LastTurn};
 use fleetwatch::status::Hindrance;
