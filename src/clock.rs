@@ -9,8 +9,6 @@ use crate::time::{Clock, Span, Timestamp};
 pub const A_MOMENT: Duration = Duration::from_millis(20);
 /// How long the end of a process waits for what it has begun: prompts, messages and answers under way, and the last records.
 pub const FAREWELL: Duration = Duration::from_secs(10);
-/// Who wakes so much later than it meant to was not late: its process was stopped.
-pub const STOPPED: Span = Span::from_secs(4);
 
 impl From<Span> for Duration {
     fn from(span: Span) -> Self {

@@ -47,6 +47,8 @@ const AT_ONCE: usize = 8;
 const LAST_RELEASE: Duration = Duration::from_secs(1);
 /// How long timers wait for a poll that had ended by then and is still on its way to the fleet.
 const LATEST_POLL: Span = Span::from_millis(20);
+/// Timers that run later than this were not late: the process was stopped, and saw nothing of what they are about.
+const STOPPED: Span = Span::from_secs(2);
 
 /// Something that has happened, for [`Engine::handle`].
 #[derive(Debug)]
@@ -502,7 +504,7 @@ impl Engine {
             return;
         }
         while let Some(due) = self.fleet.poll_timeout().filter(|due| *due + before <= until) {
-            let due = if until.since(due) > clock::STOPPED { until } else { due };
+            let due = if until.since(due) > STOPPED { until } else { due };
             // A timer that is due again at once must not stop the time.
             let at = last.map_or(due, |last: Timestamp| due.max(last.next()));
             if at > until {

@@ -11,7 +11,7 @@ use super::file::{self, HistoryOptions, Settings};
 use super::health::{HistoryHealth, WriterState};
 use super::identity::Owner;
 use super::store::{Store, Watching, WriterMessage};
-use crate::clock::{self, now};
+use crate::clock::now;
 use crate::record::HistoryError;
 use crate::record::timeline::BEAT;
 use crate::time::{Span, Timestamp};
@@ -20,6 +20,8 @@ use crate::time::{Span, Timestamp};
 const BATCH: usize = 256;
 /// How long the first message of a batch waits for others.
 pub(super) const GATHER: Duration = Duration::from_millis(50);
+/// Only a process that was stopped wakes so late: longer than it takes until its owner is taken for stopped.
+const STOPPED: Duration = Duration::from_secs(4);
 
 /// Says how the writing goes.
 pub(super) fn set(health: &Mutex<HistoryHealth>, condition: WriterState) {
@@ -107,7 +109,7 @@ impl Writer {
             let (asleep, sleep) =
                 (now(), until.saturating_duration_since(Instant::now()).min(Duration::from(BEAT) / 2));
             let received = messages.recv_timeout(sleep);
-            if Duration::from(now().since(asleep)) > sleep + Duration::from(clock::STOPPED) {
+            if Duration::from(now().since(asleep)) > sleep + STOPPED {
                 self.stopped.get_or_insert(asleep);
             }
             match received {
