@@ -326,7 +326,7 @@ impl App {
                 }
                 Update::Effect(_) | Update::Operation(OperationEvent::Begun(_)) => {}
                 Update::Refused(why) => self.ui.notify_about(Topic::Owner, Status::Unknown, why, clock::now()),
-                Update::Message(message) => self.on_intent(message),
+                Update::Intent(news) => self.on_intent(news),
                 // The history reports what becomes of messages in the outbox.
                 Update::Operation(OperationEvent::Ended(operation, outcome)) => {
                     if self.history.path().is_none() {

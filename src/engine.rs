@@ -93,7 +93,7 @@ struct Acting {
     history: History,
     sender: Sender,
     dispatcher: Dispatcher,
-    messages: UnboundedReceiver<IntentNews>,
+    intents: UnboundedReceiver<IntentNews>,
     notes: UnboundedReceiver<KeptNote>,
     operations: UnboundedReceiver<OperationEvent>,
     /// The same of what other processes ask for.
@@ -135,7 +135,7 @@ impl Engine {
         let acting = Acting {
             dispatcher: Dispatcher::start(config, history, has_terminal, (sender.clone(), tmux), to_deliveries),
             sender: sender.clone(),
-            messages: history.intents(),
+            intents: history.intents(),
             notes: history.notes(),
             history: history.clone(),
             operations,
@@ -556,7 +556,7 @@ async fn next_of(acting: &mut Option<Acting>) -> EngineEvent {
     EngineEvent::Update(tokio::select! {
         Some(event) = acting.operations.recv() => Update::Operation(event),
         Some(event) = acting.deliveries.recv() => Update::Delivery(event),
-        Some(message) = acting.messages.recv() => Update::Message(message),
+        Some(news) = acting.intents.recv() => Update::Intent(news),
         Some(event) = acting.asked.recv() => return EngineEvent::Asked(event),
         Some(noted) = acting.notes.recv() => return EngineEvent::Noted(noted),
         else => pending().await,

@@ -95,13 +95,12 @@ impl When {
 /// Who asked for an operation.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Producer {
+    /// The operator in the dashboard.
     Dashboard,
+    /// A command in a shell.
     CommandLine,
     /// Somebody with a token, over HTTP: the token's name, and where they are.
-    Token {
-        name: String,
-        address: String,
-    },
+    Token { name: String, address: String },
     /// A queued prompt, by its number in the outbox.
     Queue(i64),
     /// A follow-up, by its number in the outbox.

@@ -379,16 +379,18 @@ pub struct Stored {
 /// The part of a record that depends on its kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
+    /// The public state changed.
     Transition(StoredTransition),
+    /// Something was put into a terminal.
     Input(StoredInput),
+    /// Something happened to a task.
     TaskEvent(TaskRecord),
+    /// A message to an agent came to its end.
     FollowUp(FollowUpRecord),
+    /// The operator did something that is no input.
     Action(OperatorAction),
     /// A record of another version, unread, as it was written.
-    Other {
-        kind: String,
-        document: Value,
-    },
+    Other { kind: String, document: Value },
 }
 
 /// A stored transition with its context.

@@ -9,7 +9,6 @@ mod events;
 mod listener;
 mod metrics;
 mod openapi;
-mod page;
 mod places;
 mod read;
 mod served;

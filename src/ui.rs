@@ -13,7 +13,6 @@ mod control;
 mod dialog;
 mod drawing;
 mod drill;
-mod ended;
 mod filter_bar;
 mod grid;
 mod header;
@@ -46,7 +45,7 @@ use serde::{Deserialize, Serialize};
 
 pub use action::Action;
 pub use dialog::TEXT_THEN_ENTER;
-pub use ended::STILL_LOOKING;
+pub use header::STILL_LOOKING;
 pub use keymap::{Binding, Context, Keymap, KeymapError};
 pub use lists::decided;
 pub use memory::Waiting;

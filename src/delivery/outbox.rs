@@ -33,16 +33,9 @@ pub(super) enum OutboxOrder {
     /// The agents for which something waits, as they are now.
     FleetSnapshot(FleetSnapshot),
     /// Whether this text, with this number of events, may be sent now.
-    MaySend {
-        id: IntentId,
-        text: String,
-        events: usize,
-        answer: oneshot::Sender<bool>,
-    },
-    Ended {
-        id: IntentId,
-        outcome: Outcome,
-    },
+    MaySend { id: IntentId, text: String, events: usize, answer: oneshot::Sender<bool> },
+    /// What was sent came to its outcome.
+    Ended { id: IntentId, outcome: Outcome },
     /// Another process may have queued or settled something.
     Changed,
     /// The program ends once nothing is being sent.

@@ -17,8 +17,8 @@ pub enum Update {
     Effect(Effect),
     /// The owner of a server refuses this process, which polls for itself: why, for people.
     Refused(String),
-    /// A message to an agent has come further.
-    Message(IntentNews),
+    /// An intent has come further.
+    Intent(IntentNews),
     /// An operation of this process has come further.
     Operation(OperationEvent),
     /// The outcome of a notice or a follow-up.
@@ -30,7 +30,7 @@ impl Update {
     pub fn told(&self) -> Option<Happened<'_>> {
         match self {
             Update::Effect(effect) => Some(Happened::Effect(effect)),
-            Update::Message(news) => Some(Happened::Message(&news.intent)).filter(|_| !news.is_old),
+            Update::Intent(news) => Some(Happened::Intent(&news.intent)).filter(|_| !news.is_old),
             _ => None,
         }
     }

@@ -42,12 +42,8 @@ struct Root {
 enum GitAnswer {
     /// The top-level directories around directories.
     Located(Vec<(String, Option<PathBuf>)>),
-    Read {
-        root: PathBuf,
-        facts: Result<Box<GitFacts>, GitError>,
-        distance: Distance,
-        took: Duration,
-    },
+    /// A repository was read.
+    Read { root: PathBuf, facts: Result<Box<GitFacts>, GitError>, distance: Distance, took: Duration },
 }
 
 /// Something that is read again and again.

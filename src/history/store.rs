@@ -26,16 +26,12 @@ use crate::time::Timestamp;
 /// A message to the thread that writes.
 #[derive(Debug)]
 pub(super) enum WriterMessage {
+    /// Something happened.
     Record(Arc<Record>),
-    InputBegun {
-        uid: String,
-        operation: Arc<Operation>,
-    },
-    InputEnded {
-        uid: String,
-        outcome: Outcome,
-        at: Timestamp,
-    },
+    /// An operation is about to be performed.
+    InputBegun { uid: String, operation: Arc<Operation> },
+    /// It came to its outcome.
+    InputEnded { uid: String, outcome: Outcome, at: Timestamp },
     /// The summary of one server, in place of the one before.
     Summary(ServerSummary),
     /// This process writes what happens on a server as long as the lead holds, or no longer.

@@ -28,13 +28,12 @@ enum Progress {
     Begins,
     /// It was refused for something that may pass. Is it tried again?
     Retries,
+    /// It came to its outcome.
     Ended(Outcome),
     /// The owner runs.
     Alive,
     /// The owner is another version; why, for people.
-    Refused {
-        why: String,
-    },
+    Refused { why: String },
 }
 
 /// A process that has asked for an operation and waits for the outcome.

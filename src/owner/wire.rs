@@ -66,9 +66,8 @@ impl Hello {
 #[serde(rename_all = "snake_case")]
 pub(super) enum Asked {
     /// What is known of the server; if `fresh`, after a poll that begins now.
-    Known {
-        fresh: bool,
-    },
+    Known { fresh: bool },
+    /// An operation.
     Act(Box<Order>),
 }
 

@@ -30,30 +30,19 @@ pub const WALKED: Span = Span::from_millis(250);
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
     /// A terminal is there, or has another name than it was shown under.
-    State {
-        state: &'a State,
-        was: Option<String>,
-    },
+    State { state: &'a State, was: Option<String> },
+    /// The same of a task.
     Task(&'a Task),
+    /// A terminal's public state changed.
     Transition(&'a TerminalTransition),
     /// An agent has new facts, but the same state.
-    Facts {
-        at: Timestamp,
-        state: &'a State,
-        changed: Vec<Change>,
-    },
+    Facts { at: Timestamp, state: &'a State, changed: Vec<Change> },
+    /// Something happened to a task.
     TaskEvent(&'a TaskEvent),
     /// A follow-up is queued, takes in another event, or has ended.
-    FollowUp {
-        at: Timestamp,
-        intent: &'a Intent,
-        state: Option<&'a State>,
-    },
+    FollowUp { at: Timestamp, intent: &'a Intent, state: Option<&'a State> },
     /// Something was sent, and its outcome is known.
-    Input {
-        input: &'a Stored,
-        state: Option<&'a State>,
-    },
+    Input { input: &'a Stored, state: Option<&'a State> },
 }
 
 /// What events are made of.
@@ -61,7 +50,7 @@ pub enum Event<'a> {
 pub enum Happened<'a> {
     Effect(&'a Effect),
     /// A message to an agent made progress.
-    Message(&'a Intent),
+    Intent(&'a Intent),
 }
 
 #[derive(Serialize)]
@@ -213,7 +202,7 @@ impl Events {
         for happened in happened {
             let effect = match happened {
                 Happened::Effect(effect) => effect,
-                Happened::Message(intent) => {
+                Happened::Intent(intent) => {
                     events.extend(self.of_message(intent, fleet, now));
                     continue;
                 }

@@ -36,14 +36,10 @@ pub struct ChosenFlags {
 pub enum Mute {
     /// Until the operator says otherwise.
     Always(bool),
-    Until {
-        until: Timestamp,
-    },
+    /// Until a time.
+    Until { until: Timestamp },
     /// As long as it is what it was.
-    Same {
-        word: String,
-        since: Option<Timestamp>,
-    },
+    Same { word: String, since: Option<Timestamp> },
 }
 
 impl Mute {

@@ -77,23 +77,14 @@ pub enum Answer {
 #[derive(Clone, Debug)]
 pub enum HistoryAnswer {
     /// Records before one or the newest, oldest first; `earlier` says that there are more before them.
-    Page {
-        before: Option<RecordId>,
-        records: Vec<Stored>,
-        earlier: bool,
-    },
+    Page { before: Option<RecordId>, records: Vec<Stored>, earlier: bool },
     /// `None` if the screen is no longer kept.
     Screen(ScreenId, Option<Arc<Screen>>),
+    /// Who had the turn, from when to when.
     Line(TimelineData),
     /// The lines, oldest first, and whether they are the record's. Without both a record and a history they are those of
     /// the last screen.
-    Transcript {
-        lines: Arc<[Said]>,
-        is_recorded: bool,
-    },
+    Transcript { lines: Arc<[Said]>, is_recorded: bool },
     /// The history cannot be read now.
-    Failed {
-        ask: QuestionKind,
-        trouble: HistoryError,
-    },
+    Failed { ask: QuestionKind, trouble: HistoryError },
 }

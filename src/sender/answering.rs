@@ -78,38 +78,24 @@ pub(super) struct Answering<'a> {
 
 #[derive(Clone, Debug, PartialEq)]
 enum AnswerStage {
+    /// Nothing has been pressed.
     First,
     /// The mark is on its way to an option, one step at a time.
-    Moving {
-        to: usize,
-        at: usize,
-    },
+    Moving { to: usize, at: usize },
     /// Options are ticked one by one; the last key was meant for this one.
-    Ticking {
-        pressed: Option<usize>,
-    },
+    Ticking { pressed: Option<usize> },
     /// The mark is on its way to the row that hands in, so far away from it.
-    HandingIn {
-        distance: usize,
-    },
+    HandingIn { distance: usize },
     /// The mark is on its way to the row that a text is typed in.
-    ToText {
-        at: usize,
-    },
+    ToText { at: usize },
     /// The key was pressed that opens the line for a note.
     Opening,
     /// The text was pasted there.
     Typed,
     /// The last key is pressed, unless the dialog shows that it wants Enter.
-    Closing {
-        enter: Option<Enter>,
-        was_taken: bool,
-    },
+    Closing { enter: Option<Enter>, was_taken: bool },
     /// The dialog is gone; what comes after it is still to be seen.
-    Gone {
-        enter: Option<Enter>,
-        was_taken: bool,
-    },
+    Gone { enter: Option<Enter>, was_taken: bool },
 }
 
 /// What shows that Enter is wanted.

@@ -165,14 +165,13 @@ impl PromptFrame {
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    Poll {
-        after: Span,
-    },
+    /// Look again after a time.
+    Poll { after: Span },
     /// One part of the text, by its place from 0.
-    Paste {
-        part: usize,
-    },
+    Paste { part: usize },
+    /// Press Enter.
     PressEnter,
+    /// Nothing more is to be done.
     End(Outcome),
 }
 
@@ -199,19 +198,16 @@ pub(super) struct Prompt<'a> {
 
 #[derive(Debug)]
 enum PromptStage {
+    /// It is waited until nothing moves.
     Calming(Calming),
     /// The next part is to be pasted.
     ToPaste(Box<Pasting>),
+    /// A part was pasted, and is to be seen.
     Pasted(Box<Pasting>),
     /// `from` is since when it is to be pressed: since the paste, or since the first Enter.
-    ToEnter {
-        entry: Box<BeforeEnter>,
-        from: Span,
-    },
-    Entered {
-        entry: Box<BeforeEnter>,
-        at: Span,
-    },
+    ToEnter { entry: Box<BeforeEnter>, from: Span },
+    /// Enter was pressed, at this time the last one.
+    Entered { entry: Box<BeforeEnter>, at: Span },
 }
 
 /// A text on its way into the prompt.

@@ -10,6 +10,7 @@ use crate::state::KeptNote;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "few requests exist at a time, and most of them are operations")]
 pub enum Request {
+    /// Leave the dashboard.
     Quit,
     /// Stop the process as the shell's Ctrl-Z does.
     Suspend,
@@ -29,65 +30,31 @@ pub enum Request {
     /// waits in the outbox.
     Perform(Operation),
     /// Put a text of the terminal into the operator's clipboard.
-    Copy {
-        key: TerminalKey,
-        what: Copied,
-    },
+    Copy { key: TerminalKey, what: Copied },
     /// Keep what the operator says of a terminal that is called `name` now.
-    KeepNote {
-        kept: KeptNote,
-        name: String,
-    },
+    KeepNote { kept: KeptNote, name: String },
     /// Keep in the history that the operator did something that needs nobody else, to a terminal or to all.
-    Note {
-        key: Option<TerminalKey>,
-        action: &'static str,
-    },
+    Note { key: Option<TerminalKey>, action: &'static str },
     /// Tell the view that is open why the terminal is said to be what it is, by [`OverlayEvent::Reasons`].
     Reasons(TerminalKey),
     /// Tell the view that is open how the files around the terminal's directory differ from the last commit, by [`OverlayEvent::Diff`].
-    Diff {
-        key: TerminalKey,
-        directory: String,
-    },
+    Diff { key: TerminalKey, directory: String },
     /// Tell the box that is open how its line can go on, by [`OverlayEvent::Offers`].
-    Offers {
-        line: String,
-        near: Option<TerminalKey>,
-    },
+    Offers { line: String, near: Option<TerminalKey> },
     /// Start what a line orders, beside a row; [`OverlayEvent::Started`] says what came of it.
-    Start {
-        line: String,
-        near: Option<TerminalKey>,
-    },
+    Start { line: String, near: Option<TerminalKey> },
     /// Close an agent: ask it to end first, or close its pane at once.
-    CloseAgent {
-        key: TerminalKey,
-        asks: bool,
-    },
+    CloseAgent { key: TerminalKey, asks: bool },
     /// Remove a worktree, in which git ignores no more than this.
-    RemoveWorktree {
-        path: String,
-        ignored: Vec<String>,
-    },
+    RemoveWorktree { path: String, ignored: Vec<String> },
     /// End tasks with all that runs in their windows, and remove the windows.
     KillTasks(Vec<(TerminalKey, WindowId)>),
     /// Run a task that has ended again.
-    RerunTask {
-        key: TerminalKey,
-        window: WindowId,
-    },
+    RerunTask { key: TerminalKey, window: WindowId },
     /// Treat a session as tasks from now on, or no longer.
-    AdoptSession {
-        server: ServerId,
-        session: String,
-        adopt: bool,
-    },
+    AdoptSession { server: ServerId, session: String, adopt: bool },
     /// Send a message to an agent again, or leave it at what became of it.
-    DecideFollowUp {
-        id: IntentId,
-        decision: Decision,
-    },
+    DecideFollowUp { id: IntentId, decision: Decision },
     /// Ask the history; the answer comes by [`OverlayEvent::Answered`].
     Ask(HistoryQuestion),
     /// Take back what waits for terminals, by [`Ui::taken_back`].
