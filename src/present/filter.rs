@@ -450,10 +450,7 @@ fn spelt_alike(name: &str) -> String {
 /// Whether a word of [`states`] holds for a terminal or a task, as the table shows it.
 fn is(item: Item<'_>, flags: &Flags, word: &str) -> bool {
     let status = item.status();
-    let state = match item {
-        Item::Terminal(terminal) => Some(&terminal.state),
-        Item::Task(_) => None,
-    };
+    let state = item.either(|terminal| Some(&terminal.state), |_| None);
     let ended = |result| state.is_some_and(|state| state.last_turn.result == result);
     let is_at_rest = state.is_some_and(|state| state.turn.phase == Phase::Ready);
     let takes_a_prompt = match item {

@@ -79,6 +79,14 @@ fn counted(count: u32) -> usize {
 }
 
 impl<'a> Item<'a> {
+    /// What is so of an agent's terminal, or of a task, whichever it is.
+    pub fn either<T>(self, of_agent: impl FnOnce(&'a Terminal) -> T, of_task: impl FnOnce(&'a Task) -> T) -> T {
+        match self {
+            Item::Terminal(terminal) => of_agent(terminal),
+            Item::Task(task) => of_task(task),
+        }
+    }
+
     /// Everything that there is a row for.
     pub fn all(view: &View<'a>) -> Vec<Self> {
         let terminals = view.terminals.iter().copied().map(Item::Terminal);
@@ -92,51 +100,33 @@ impl<'a> Item<'a> {
 
     /// The terminal of an agent.
     pub fn terminal(self) -> Option<&'a Terminal> {
-        match self {
-            Item::Terminal(terminal) => Some(terminal),
-            Item::Task(_) => None,
-        }
+        self.either(Some, |_| None)
     }
 
     /// Its identity.
     pub fn key(self) -> &'a TerminalKey {
-        match self {
-            Item::Terminal(terminal) => &terminal.key,
-            Item::Task(task) => &task.key,
-        }
+        self.either(|terminal| &terminal.key, |task| &task.key)
     }
 
     /// Its unique name.
     pub fn id(self) -> &'a str {
-        match self {
-            Item::Terminal(terminal) => &terminal.state.terminal.id,
-            Item::Task(task) => &task.id,
-        }
+        self.either(|terminal| &terminal.state.terminal.id, |task| &task.id)
     }
 
     /// The agent, or `task`.
     pub fn tool(self) -> &'a str {
-        match self {
-            Item::Terminal(terminal) => &terminal.state.terminal.tool,
-            Item::Task(_) => "task",
-        }
+        self.either(|terminal| terminal.state.terminal.tool.as_str(), |_| "task")
     }
 
     /// The agent and its version, or `task`.
     pub fn agent(self) -> String {
-        let version = match self {
-            Item::Terminal(terminal) => terminal.state.terminal.observed_tool_version.as_deref(),
-            Item::Task(_) => None,
-        };
+        let version = self.either(|terminal| terminal.state.terminal.observed_tool_version.as_deref(), |_| None);
         [Some(self.tool()), version].into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
     /// The session that it is in.
     pub fn session(self) -> &'a str {
-        match self {
-            Item::Terminal(terminal) => &terminal.place.session,
-            Item::Task(task) => &task.session,
-        }
+        self.either(|terminal| &terminal.place.session, |task| &task.session)
     }
 
     /// The directory that it is in.
@@ -149,10 +139,7 @@ impl<'a> Item<'a> {
 
     /// The git repository around that directory, as far as it is known.
     pub fn git(self) -> Option<&'a GitFacts> {
-        match self {
-            Item::Terminal(terminal) => terminal.state.terminal.git.as_deref(),
-            Item::Task(_) => None,
-        }
+        self.either(|terminal| terminal.state.terminal.git.as_deref(), |_| None)
     }
 
     /// The directory, on this machine seen from `home`, and what git says of it: `~/shop-api (main* +12 -3)`.
@@ -172,36 +159,24 @@ impl<'a> Item<'a> {
 
     /// Where it is, as tmux takes it for a target.
     pub fn place(self) -> String {
-        match self {
-            Item::Terminal(terminal) => terminal.place.target(),
-            Item::Task(task) => format!("{}:{}", task.session, task.index),
-        }
+        self.either(|terminal| terminal.place.target(), |task| format!("{}:{}", task.session, task.index))
     }
 
     /// Its host, unless that is this one, and its ids in tmux: for a task its window, and its pane.
     pub fn pane(self) -> String {
         let host = self.key().server.host.as_ref().map(|host| format!("{host}:"));
-        let window = match self {
-            Item::Terminal(_) => None,
-            Item::Task(task) => Some(format!("{} ", task.window)),
-        };
+        let window = self.either(|_| None, |task| Some(format!("{} ", task.window)));
         [host, window, Some(self.key().pane.to_string())].into_iter().flatten().collect()
     }
 
     /// The label that the operator or the configuration gives it.
     pub fn label(self) -> Option<&'a str> {
-        match self {
-            Item::Terminal(terminal) => terminal.label(),
-            Item::Task(task) => task.note.label.as_deref().or(task.shown.label.as_deref()),
-        }
+        self.either(Terminal::label, |task| task.note.label.as_deref().or(task.shown.label.as_deref()))
     }
 
     /// What the operator says of it.
     pub fn note(self) -> &'a Note {
-        match self {
-            Item::Terminal(terminal) => &terminal.note,
-            Item::Task(task) => &task.note,
-        }
+        self.either(|terminal| &terminal.note, |task| &task.note)
     }
 
     /// The same with whose it is, to keep.
@@ -212,18 +187,12 @@ impl<'a> Item<'a> {
 
     /// Its name without the one that the operator gives.
     pub fn own_name(self) -> String {
-        match self {
-            Item::Terminal(terminal) => terminal.own_name(),
-            Item::Task(task) => task.own_name(),
-        }
+        self.either(Terminal::own_name, Task::own_name)
     }
 
     /// What a target that means it says of its place.
     pub fn named_by(self, target: &str) -> Option<NamedPlace> {
-        match self {
-            Item::Terminal(terminal) => terminal.named_by(target),
-            Item::Task(task) => task.named_by(target),
-        }
+        self.either(|terminal| terminal.named_by(target), |task| task.named_by(target))
     }
 
     /// Whether the configuration wants it pinned, and whether it wants it muted.
@@ -236,34 +205,22 @@ impl<'a> Item<'a> {
 
     /// What it is to the operator.
     pub fn status(self) -> Status {
-        match self {
-            Item::Terminal(terminal) => Status::of(&terminal.state),
-            Item::Task(task) => task.as_status(),
-        }
+        self.either(|terminal| Status::of(&terminal.state), |task| task.as_status())
     }
 
     /// What runs in it, as tmux says it, or as a task was started.
     pub fn command(self) -> &'a str {
-        match self {
-            Item::Terminal(terminal) => &terminal.facts.command,
-            Item::Task(task) => task.command(),
-        }
+        self.either(|terminal| terminal.facts.command.as_str(), |task| task.command())
     }
 
     /// Since when its status holds.
     pub fn since(self) -> Since {
-        match self {
-            Item::Terminal(terminal) => terminal.state.since(),
-            Item::Task(task) => task.began(),
-        }
+        self.either(|terminal| terminal.state.since(), |task| task.began())
     }
 
     /// Whether its pane is gone, so that the row tells of the past.
     pub fn is_of_the_past(self) -> bool {
-        match self {
-            Item::Terminal(terminal) => terminal.state.is_unavailable(),
-            Item::Task(task) => task.is_gone(),
-        }
+        self.either(|terminal| terminal.state.is_unavailable(), |task| task.is_gone())
     }
 
     /// Whether it waited for the operator when its server ended.
@@ -276,10 +233,7 @@ impl<'a> Item<'a> {
 
     /// Whether it had not ended before a time.
     pub fn went_on_until(self, at: Timestamp) -> bool {
-        match self {
-            Item::Terminal(terminal) => self.since().at.max(terminal.state.turn.since) >= at,
-            Item::Task(task) => !task.is_dead(),
-        }
+        self.either(|terminal| self.since().at.max(terminal.state.turn.since) >= at, |task| !task.is_dead())
     }
 
     /// Since when it has needed the operator: when its dialog came up, or when its turn ended.
@@ -323,10 +277,7 @@ impl<'a> Item<'a> {
 
     /// What is known of an agent beside its state.
     pub fn facts(self) -> Option<&'a AgentFacts> {
-        match self {
-            Item::Terminal(terminal) => Some(&terminal.state.agent),
-            Item::Task(_) => None,
-        }
+        self.either(|terminal| Some(&terminal.state.agent), |_| None)
     }
 
     /// A fact about an agent in words; `~` precedes an unsure one. Empty if unknown.
@@ -368,10 +319,7 @@ impl<'a> Item<'a> {
 
     /// Why it cannot be polled, in words.
     pub fn trouble(self) -> Option<String> {
-        match self {
-            Item::Terminal(terminal) => trouble(&terminal.state),
-            Item::Task(task) => task.problem().map(|problem| problem.message.clone()),
-        }
+        self.either(|terminal| trouble(&terminal.state), |task| task.problem().map(|problem| problem.message.clone()))
     }
 
     /// Whether it cannot be read now, and waited for the operator when it was read last.
@@ -382,10 +330,7 @@ impl<'a> Item<'a> {
 
     /// What it waits for or does, in one line of its own words.
     pub fn what(self) -> String {
-        match self {
-            Item::Terminal(terminal) => what_of_agent(&terminal.state, terminal.dialog.as_deref()),
-            Item::Task(task) => what_of_task(task),
-        }
+        self.either(|terminal| what_of_agent(&terminal.state, terminal.dialog.as_deref()), what_of_task)
     }
 
     /// The same with as much of each option as so many cells have room for.

@@ -8,7 +8,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("ui", 12_335),
     ("cli", 6_610),
     ("history", 3_500),
-    ("present", 3_280),
+    ("present", 3_210),
     ("tracker", 2_890),
     ("profile", 2_860),
     ("tmux", 2_935),
