@@ -41,6 +41,7 @@ mod tmux {
     mod cli;
     mod dashboard;
     mod demo;
+    mod faults;
     mod follow_ups;
     mod history;
     mod host;

@@ -70,7 +70,7 @@ impl Cage {
         fs::read_to_string(self.log(log)).unwrap_or_default().lines().count()
     }
 
-    fn lines(&self, arguments: &[&str]) -> Vec<Value> {
+    pub fn lines(&self, arguments: &[&str]) -> Vec<Value> {
         let output = self.fleetwatch("reader", arguments).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -83,15 +83,7 @@ impl Cage {
     fn watch_with(&self, log: &str, more: &[&str]) -> Watch {
         let mut arguments = vec!["watch", "--json"];
         arguments.extend(more);
-        let mut child = self.fleetwatch(log, &arguments).stdout(Stdio::piped()).spawn().unwrap();
-        let out = child.stdout.take().unwrap();
-        let (sender, lines) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
-            for line in std::io::BufRead::lines(std::io::BufReader::new(out)).map_while(Result::ok) {
-                let _ = sender.send(serde_json::from_str(&line).unwrap());
-            }
-        });
-        Watch { child, lines }
+        Watch::begin(&mut self.fleetwatch(log, &arguments))
     }
 
     /// Gives an agent a prompt, as its operator would.
@@ -128,22 +120,53 @@ pub fn which(program: &str) -> PathBuf {
 
 /// A running `watch --json`.
 pub struct Watch {
-    child: Child,
+    pub child: Child,
     lines: Receiver<Value>,
 }
 
 impl Watch {
+    /// Starts `watch --json`.
+    pub fn begin(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let out = child.stdout.take().unwrap();
+        let (sender, lines) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            for line in std::io::BufRead::lines(std::io::BufReader::new(out)).map_while(Result::ok) {
+                // One that is killed may not come to the end of its line.
+                let Ok(line) = serde_json::from_str(&line) else { break };
+                let _ = sender.send(line);
+            }
+        });
+        Self { child, lines }
+    }
+
     /// Waits for a line about a terminal.
     pub fn wait_for(&self, terminal: &str, fits: impl Fn(&Value) -> bool) -> Value {
+        self.hear_of(terminal, fits).unwrap_or_else(|seen| panic!("a line about {terminal} did not come: {seen}"))
+    }
+
+    /// The same, or what it said instead until it ended or was waited for in vain.
+    pub fn hear_of(&self, terminal: &str, fits: impl Fn(&Value) -> bool) -> Result<Value, String> {
         let mut seen = Vec::new();
         let until = Instant::now() + PATIENCE;
         while let Ok(line) = self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
             if line["terminal"] == terminal && fits(&line) {
-                return line;
+                return Ok(line);
             }
             seen.push(line.to_string());
         }
-        panic!("a line about {terminal} did not come: {}", seen.join("\n"));
+        Err(seen.join("\n"))
+    }
+
+    /// Has it end, also if it is stopped before or meanwhile, and says how it ended.
+    pub fn end(mut self) -> std::process::ExitStatus {
+        let pid = self.child.id();
+        signal("TERM", pid);
+        wait_until("the end of a watch", || {
+            signal("CONT", pid);
+            self.child.try_wait().unwrap().is_some()
+        });
+        self.child.wait().unwrap()
     }
 
     pub fn wait_for_phase(&self, terminal: &str, phase: &str) -> Value {
