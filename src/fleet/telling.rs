@@ -83,7 +83,7 @@ impl Fleet {
 
     /// Takes in what the owner of a server tells.
     pub(super) fn take_in(&mut self, server: &ServerId, told: Told) {
-        let Told { at: _, version: _, is_whole, server: view, terminals, left, tasks, task_events, recent } = told;
+        let Told { at, version: _, is_whole, server: view, terminals, left, tasks, task_events, recent } = told;
         if is_whole {
             let there: BTreeSet<&TerminalKey> = terminals.iter().map(|told| &told.terminal.key).collect();
             let missing = self.of_server(server).map(|(key, _)| key).filter(|key| !there.contains(key));
@@ -98,9 +98,8 @@ impl Fleet {
             self.forget(&left.key);
             self.left(left);
         }
-        let now = self.now;
         if view.as_ref().is_some_and(|view| view.health.problem().is_none()) {
-            self.entries.iter_mut().filter(|(key, _)| key.server == *server).for_each(|(_, entry)| entry.pass(now));
+            self.entries.iter_mut().filter(|(key, _)| key.server == *server).for_each(|(_, entry)| entry.pass(at));
         }
         match view {
             Some(view) => drop(self.servers.insert(server.clone(), view)),

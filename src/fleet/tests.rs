@@ -494,6 +494,32 @@ fn a_process_that_takes_over_goes_on_from_what_it_was_told() {
     }
 }
 
+/// The owner has written what it saw and ended before it told so; its last message was read late, behind this process's own clock.
+#[test]
+fn what_the_history_has_after_the_owners_last_word_does_not_happen_again() {
+    let new = || Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+    let works = |seconds: std::ops::Range<i64>| seconds.map(|it| claude(it, "✻ Accomplishing… (3s · ↓ 90 tokens)"));
+    let done = |seconds: std::ops::Range<i64>| seconds.map(|it| claude(it, "● It is done.\n\n✻ Baked for 3s"));
+    let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);
+    let (server, key) = (ServerId::default(), pane(0, 10).key);
+    let (mut ours, mut theirs) = (new(), new());
+    told(&mut theirs, done(0..4));
+    let whole = Box::new(theirs.share(&server));
+    told(&mut ours, [Input::Told { server: server.clone(), told: whole }]);
+    told(&mut theirs, done(4..5));
+    let (_, news) = theirs.take_told().into_iter().next().unwrap();
+    ours.handle(Input::TimePassed, at(9));
+    ours.handle(Input::Told { server, told: Box::new(news) }, at(4));
+    told(&mut theirs, works(6..7));
+    let state = theirs.state(&key, at(6)).unwrap();
+    let screen = theirs.entry(&key).unwrap().terminal().screen.clone();
+    let (watched_until, unbroken_until) = (at(6), at(6));
+    let known = TerminalHistory { state, screen, watched_until, unbroken_until, prompted: false, seen: false };
+    ours.handle(Input::Known { key, known: Box::new(known) }, at(10));
+    let again = told(&mut ours, works(10..12));
+    assert!(!again.iter().flatten().any(|change| change.field == "phase"), "{again:#?}");
+}
+
 #[test]
 fn what_was_sent_stands_there_until_the_agent_shows_it_itself() {
     let at = |second: i64| Timestamp::from_millis(1_700_000_000_000 + second * 1000);

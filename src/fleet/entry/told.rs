@@ -101,11 +101,13 @@ impl Entry {
             == (&other.place, &other.declared, &other.state.terminal.label)
     }
 
-    /// A poll of the other process found it as it was.
-    pub(in crate::fleet) fn pass(&mut self, now: Timestamp) {
+    /// A poll of the other process found it as it was at this time, which is that process's: of what came after, the history may know
+    /// more than this one was told.
+    pub(in crate::fleet) fn pass(&mut self, at: Timestamp) {
         let diagnostics = &self.terminal.state.diagnostics;
         if self.is_told() && self.gone.is_none() && diagnostics.availability != Availability::Unavailable {
-            self.terminal.state.pass(now);
+            let at = at.max(self.terminal.state.observed_at);
+            self.terminal.state.pass(at);
         }
     }
 
