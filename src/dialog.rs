@@ -217,8 +217,15 @@ impl Dialog {
 
     /// What is proven to be its text, in lines: what the record has of it, and what the screen shows.
     pub fn own_lines(&self) -> impl Iterator<Item = &String> {
+        let (before, behind) = self.text_around_recorded();
         let recorded = self.recorded.iter().flat_map(|recorded| recorded.text.iter().chain(&recorded.behind));
-        recorded.chain(&self.text)
+        before.iter().chain(recorded).chain(behind)
+    }
+
+    /// The lines of its text before what the record has of it, and those behind that.
+    fn text_around_recorded(&self) -> (&[String], &[String]) {
+        let instead = self.recorded.as_ref().map_or(0..0, |recorded| recorded.instead.clone());
+        (self.text.get(..instead.start).unwrap_or_default(), self.text.get(instead.end..).unwrap_or_default())
     }
 
     /// The rows above it that may be a part of it; none where the record has all of it.

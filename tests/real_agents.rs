@@ -12,6 +12,7 @@ mod scoring;
 #[path = "it/support/mod.rs"]
 mod support;
 
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use crate::scoring::score::{Score, Spell, score_live};
@@ -19,7 +20,7 @@ use crate::scoring::truth::{Field, Truth};
 use fleetwatch::time::Span;
 use serde_json::{Value, json};
 use support::model_server::{Answer, Ending, Gate, Work};
-use support::private_tmux::wait_until;
+use support::private_tmux::{wait_or_tell, wait_until};
 use support::stage::{Agent, PATIENCE, Stage, Watch, is, said};
 
 /// How long a published state may lag behind what happened, on a busy machine.
@@ -48,7 +49,10 @@ fn gone(state: &Value) -> bool {
 
 /// A tool call for which the agent asks its operator.
 fn dangerous_call(agent: Agent) -> Answer {
-    let command = "touch orders.db";
+    call_to_run(agent, "touch orders.db")
+}
+
+fn call_to_run(agent: Agent, command: &str) -> Answer {
     match agent {
         Agent::ClaudeCode => {
             Answer::new().call("Bash", json!({"command": command, "description": "Create the database"}))
@@ -463,6 +467,66 @@ fn what_was_said_is_in_its_record(agent: Agent) {
     assert!(!by(Speaker::Output).is_empty(), "{said:?}");
 }
 
+/// A command that is higher than its pane is shown in full by the agent's record, as long as that is certainly of this call.
+fn a_command_that_its_pane_cuts(agent: Agent) {
+    for version in [agent.versions().old, agent.versions().new] {
+        let stage = Stage::with_both_witnesses(agent, version);
+        stage.resize(100, 40);
+        let rows: Vec<String> = (1..59).map(|row| format!("echo row {row} of sixty >> ledger &&")).collect();
+        let command = format!("echo the first > ledger &&\n{}\necho the last >> ledger", rows.join("\n"));
+        let thinking = Gate::new();
+        stage.model.answer(Answer::new().hold(&thinking).then(call_to_run(agent, &command)));
+        stage.model.answer(Answer::new().say("It is written.", Duration::from_secs(1)));
+        stage.send("Write the ledger");
+        thinking.open();
+        stage.expect("the approval", approval);
+
+        let dashboard = stage.dashboard();
+        let shows = |what: &str| dashboard.screen("main").contains(what);
+        let press = |key: &str| dashboard.run(&["send-keys", "-t", "main", key]);
+        let expect = |what: &str, holds: &dyn Fn() -> bool| wait_or_tell(what, holds, || dashboard.screen("main"));
+        let is_whole = || shows("◆ in full") && command.lines().all(shows) && !shows("only a part");
+        dashboard.wait_for_text("main", "approval");
+        press("y");
+        expect("the whole command", &is_whole);
+
+        // Another call that looks the same in the pane: half a line, all of it, and a file that does not have it any more.
+        let state = stage.listed();
+        let path = state.pointer("/agent/transcript/value").and_then(Value::as_str).unwrap();
+        let record = std::fs::read_to_string(path).unwrap();
+        let is_call = |line: &&str| {
+            line.contains("of sixty") && ["tool_use", "function_call"].iter().any(|kind| line.contains(kind))
+        };
+        let call = record.lines().rfind(is_call).unwrap();
+        let (id, unseen) = match agent {
+            Agent::ClaudeCode => ("toolu_", "the first"),
+            Agent::Codex => ("call_id\":\"", "the last"),
+        };
+        let id = call[call.find(id).unwrap()..]
+            .split(['"', ','])
+            .find(|part| part.contains('_') && *part != "call_id")
+            .unwrap();
+        let lie = call.replace(id, "another").replace(unseen, "nothing") + "\n";
+        let mut file = std::fs::File::options().append(true).open(path).unwrap();
+        let (half, rest) = lie.split_at(lie.len() / 2);
+        file.write_all(half.as_bytes()).unwrap();
+        std::thread::sleep(LAG);
+        assert!(is_whole(), "{}", dashboard.screen("main"));
+        file.write_all(rest.as_bytes()).unwrap();
+        expect("a part of it", &|| !shows("◆ in full") && !shows(unseen) && shows("only a part"));
+        press("Enter");
+        expect("no answer", &|| shows("nothing was sent"));
+        file.set_len(record.len() as u64).unwrap();
+        expect("the whole command again", &is_whole);
+
+        press("Enter");
+        let written = command.lines().map(|row| row["echo ".len()..].split(" >").next().unwrap().to_owned() + "\n");
+        let written: String = written.collect();
+        expect("the ledger", &|| std::fs::read_to_string(stage.file("ledger")).is_ok_and(|text| text == written));
+        stage.expect("the end of the turn", |state| result(state, "success"));
+    }
+}
+
 /// Codex begins a service that keeps the sessions of all Codexes of the user: what it holds is of nobody's pane for certain.
 #[test]
 #[ignore = "runs the real Codex: scripts/install-agents, then ask for it with --ignored"]
@@ -727,4 +791,5 @@ for_each_agent!(
     a_follow_up,
     what_its_record_says,
     what_was_said_is_in_its_record,
+    a_command_that_its_pane_cuts,
 );

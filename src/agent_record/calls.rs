@@ -1,5 +1,7 @@
 //! Calls of tools whose result has not come: what an agent runs, or asks leave for. A pane may show only a part of it.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -30,12 +32,18 @@ struct CallRule {
     which: Conditions,
     /// What the call and its result have in common.
     id: JsonPath,
-    /// Where the text stands that is asked leave for, in full: the first place at which there is one.
+    /// What is called.
     #[serde(default)]
-    text: Vec<JsonPath>,
-    /// Where the text stands that is shown behind it.
+    name: Option<JsonPath>,
+    /// A text that is JSON: the places below are in what it says.
     #[serde(default)]
-    behind: Option<JsonPath>,
+    within: Option<JsonPath>,
+    /// Where the text stands that is asked leave for, in full, by what is called: a model may put another one elsewhere.
+    #[serde(default)]
+    text: BTreeMap<String, JsonPath>,
+    /// Where the text stands that is shown beside it.
+    #[serde(default)]
+    beside: Option<JsonPath>,
 }
 
 /// A call of which no result has come.
@@ -44,23 +52,26 @@ pub struct OpenCall {
     id: String,
     /// What it is about, in full; `None` where the rules do not say, or the record said two things.
     pub text: Option<String>,
-    /// What is shown behind that.
-    pub behind: Option<String>,
+    /// What is shown beside that: in front of its beginning, behind its end.
+    pub beside: Option<String>,
 }
 
 impl CallRules {
     /// Takes in what a line says of calls.
     pub(super) fn read(&self, line: &Value, open: &mut Vec<OpenCall>) {
         for call in self.closes.find(line) {
-            let closed = self.closes.name(call);
+            let closed = self.closes.id_of(call);
             open.retain(|known| known.id != closed);
         }
         for call in self.opens.find(line) {
-            let text = self.opens.text.iter().find_map(|place| place.text(call));
-            let behind = self.opens.behind.as_ref().and_then(|place| place.text(call));
-            let is_short = [text, behind].into_iter().flatten().all(|text| text.len() <= TEXT);
+            let rule = &self.opens;
+            let within = rule.within.as_ref().map(|place| parsed(place.text(call)));
+            let at = |place: Option<&JsonPath>| place?.text(within.as_ref().unwrap_or(call));
+            let named = rule.name.as_ref().and_then(|name| rule.text.get(name.text(call)?));
+            let (text, beside) = (at(named), at(rule.beside.as_ref()));
+            let is_short = [text, beside].into_iter().flatten().all(|text| text.len() <= TEXT);
             let kept = |text: Option<&str>| text.filter(|_| is_short).map(str::to_owned);
-            let call = OpenCall { id: self.opens.name(call), text: kept(text), behind: kept(behind) };
+            let call = OpenCall { id: rule.id_of(call), text: kept(text), beside: kept(beside) };
             match open.iter_mut().find(|known| known.id == call.id) {
                 Some(known) if *known == call => {}
                 Some(known) => known.text = None,
@@ -76,7 +87,7 @@ impl CallRules {
 
 impl CallRule {
     /// What the call and its result have in common, cut to a length that no agent reaches.
-    fn name(&self, call: &Value) -> String {
+    fn id_of(&self, call: &Value) -> String {
         self.id.text(call).unwrap_or_default().chars().take(200).collect()
     }
 
@@ -84,4 +95,9 @@ impl CallRule {
         let all = if self.conditions.hold(line) { self.each.find(line) } else { Vec::new() };
         all.into_iter().filter(|call| self.which.hold(call)).collect()
     }
+}
+
+/// What a text says as JSON; nothing where it is none.
+fn parsed(text: Option<&str>) -> Value {
+    text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }

@@ -269,7 +269,7 @@ fn whole(name: &str, dialog: &Dialog) -> String {
     };
     dialog.rows_above().iter().chain(dialog.own_lines()).for_each(|line| say("  ", line));
     if dialog.recorded.is_some() {
-        say("= ", "in full by the agent's own record: its pane shows the end of it");
+        say("= ", "in full by the agent's own record: its pane shows a part of it");
     }
     for cut in dialog.cuts.iter().filter(|_| !dialog.is_whole()) {
         match cut {

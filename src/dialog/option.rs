@@ -115,6 +115,8 @@ pub struct Recorded {
     pub text: Vec<String>,
     /// The rows that the pane shows behind it, above the question.
     pub behind: Vec<String>,
+    /// The lines of the dialog's text that it takes the place of.
+    pub instead: Range<usize>,
 }
 
 /// How a dialog takes its answer.

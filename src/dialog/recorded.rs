@@ -1,44 +1,81 @@
-//! The whole text of a dialog that is higher than its pane, from the agent's own record (SPEC §11).
+//! The whole text of a dialog of which its pane shows a part, from the agent's own record (SPEC §11).
 //!
-//! Nobody may approve what is not the dialog's: a text counts only if what the pane shows is its end, to the last row and with what
-//! the agent shows behind it, and no other call that waits has the same end.
+//! Nobody may approve what is not the dialog's. A text counts only if what the pane shows is its end, to the last row and with what
+//! the agent shows behind it, or its beginning, up to the row that says that the rest is left out. No other call that waits may have
+//! the same end or beginning.
 
 use super::Dialog;
 use super::option::{Cut, Recorded};
+use super::text::is_left_out;
 use crate::agent_record::OpenCall;
 use crate::screen::{dense, spelled};
 
 /// Letters that the pane must show of it: fewer may be those of another text.
 const SHOWN: usize = 24;
 
+/// How a line begins that says which other agent asks here, whose record it is not.
+const OTHERS: &str = "Thread: ";
+
 impl Dialog {
     /// What the record says of it; `None` if nothing of that is proven to be this dialog's.
     pub(crate) fn recorded_in(&self, calls: &[OpenCall]) -> Option<Recorded> {
         // Of a call whose text is not known it cannot be said that it is not the one which waits.
-        if self.cuts != [Cut::Top] || calls.iter().any(|call| call.text.is_none()) {
+        if self.cuts.is_empty() || calls.iter().any(|call| call.text.is_none()) {
             return None;
         }
-        let mut proven = calls.iter().filter_map(|call| self.end_of(call));
+        let mut proven = calls.iter().filter_map(|call| self.end_of(call).or_else(|| self.beginning_of(call)));
         proven.next().filter(|_| proven.next().is_none())
     }
 
     /// The call's text if the pane shows the end of it.
     fn end_of(&self, call: &OpenCall) -> Option<Recorded> {
-        let text = call.text.as_deref()?.replace('\t', "    ");
-        let lines: Vec<String> = text.lines().map(|line| line.trim_end().to_owned()).collect();
-        // Where something of it cannot be seen, the pane shows something else.
-        if lines.iter().any(|line| spelled(line) != line.as_str()) {
-            return None;
-        }
-        let (whole, behind) = (dense(&text), call.behind.as_deref().map(dense).unwrap_or_default());
-        let ends = |rows: usize| {
-            let shown = dense(&self.above[..rows].concat());
-            shown.chars().count() >= SHOWN && whole.len() > shown.len() && whole.ends_with(&shown)
-        };
-        let rows = (1..=self.above.len()).rev().find(|rows| ends(*rows))?;
-        let is_behind = dense(&self.above[rows..].concat()).starts_with(&behind);
-        is_behind.then(|| Recorded { text: lines, behind: self.above[rows..].to_vec() })
+        let (text, whole) = (seen(call)?, dense(call.text.as_deref()?));
+        let ends =
+            |rows: usize| is_part(&dense(&self.above[..rows].concat()), &whole, |whole, shown| whole.ends_with(shown));
+        let rows = (1..=self.above.len()).rev().find(|rows| ends(*rows)).filter(|_| self.cuts == [Cut::Top])?;
+        let behind = dense(&self.above[rows..].concat());
+        // Newer releases of Claude Code show it in front.
+        let is_beside = behind.is_empty() || behind.starts_with(&beside(call));
+        is_beside.then(|| Recorded { text, behind: self.above[rows..].to_vec(), instead: 0..0 })
     }
+
+    /// The call's text if the pane shows the beginning of it, and all options.
+    fn beginning_of(&self, call: &OpenCall) -> Option<Recorded> {
+        let (text, whole) = (seen(call)?, dense(call.text.as_deref()?));
+        let shown: Vec<&str> = self.above.iter().chain(&self.text).map(|line| line.trim()).collect();
+        let end = shown.iter().rposition(|line| is_left_out(line))?;
+        let is_known = |cut: &Cut| *cut == Cut::Top || matches!(cut, Cut::LeftOut(row) if row == shown[end]);
+        let begins = |from: usize| {
+            let rows = dense(&shown[from..end].concat());
+            let prompted = rows.strip_prefix('$').unwrap_or_default();
+            [&rows, prompted].iter().any(|rows| is_part(rows, &whole, |whole, shown| whole.starts_with(shown)))
+        };
+        let begin = (0..end).find(|from| !shown[*from].is_empty() && begins(*from))?;
+        let is_all_else_known = self.asks_leave() && self.cuts.iter().all(is_known);
+        let is_beside = dense(&shown[..begin].concat()).contains(&beside(call));
+        let is_anothers = shown[..begin].iter().any(|line| line.starts_with(OTHERS));
+        let above = self.above.len();
+        let instead = begin.saturating_sub(above)..(end + 1).saturating_sub(above);
+        // Behind the mark the dialog goes on, and nothing that was there before.
+        let is_its = is_all_else_known && is_beside && !is_anothers && above <= end + 1;
+        is_its.then_some(Recorded { text, behind: Vec::new(), instead })
+    }
+}
+
+/// The call's text in lines; `None` where something of it cannot be seen, as the pane then shows something else.
+fn seen(call: &OpenCall) -> Option<Vec<String>> {
+    let text = call.text.as_deref()?.replace('\t', "    ");
+    let lines: Vec<String> = text.lines().map(|line| line.trim_end().to_owned()).collect();
+    lines.iter().all(|line| spelled(line) == line.as_str()).then_some(lines)
+}
+
+fn beside(call: &OpenCall) -> String {
+    call.beside.as_deref().map(dense).unwrap_or_default()
+}
+
+/// Whether what is shown is a part of the whole in some place of it, and enough of it.
+fn is_part(shown: &str, whole: &str, is_there: impl Fn(&str, &str) -> bool) -> bool {
+    shown.chars().count() >= SHOWN && whole.len() > shown.len() && is_there(whole, shown)
 }
 
 #[cfg(test)]
@@ -70,12 +107,16 @@ mod tests {
         dialog
     }
 
-    fn source() -> AgentRecordSource {
-        ProfileSet::builtin().records("claude").iter().find(|source| source.calls.is_some()).unwrap().clone()
+    fn source(agent: &str) -> AgentRecordSource {
+        ProfileSet::builtin().records(agent).iter().find(|source| source.calls.is_some()).unwrap().clone()
     }
 
     fn calls(id: &str, input: Value) -> Value {
-        let content = json!([{ "type": "tool_use", "id": id, "name": "Bash", "input": input }]);
+        calls_of("Bash", id, input)
+    }
+
+    fn calls_of(tool: &str, id: &str, input: Value) -> Value {
+        let content = json!([{ "type": "tool_use", "id": id, "name": tool, "input": input }]);
         json!({ "type": "assistant", "message": { "content": content } })
     }
 
@@ -89,9 +130,52 @@ mod tests {
 
     /// What is proven of the dialog by a record of these lines.
     fn by(lines: &[Value]) -> Option<Recorded> {
-        let (source, mut reader) = (source(), AgentRecordReader::new(false));
-        lines.iter().for_each(|line| reader.read(&source, line, Timestamp::default()));
-        shown().recorded_in(&reader.reading().map(|reading| reading.calls.clone()).unwrap_or_default())
+        proven(&shown(), "claude", lines)
+    }
+
+    fn proven(dialog: &Dialog, agent: &str, lines: &[Value]) -> Option<Recorded> {
+        let (source, mut reader) = (source(agent), AgentRecordReader::new(false));
+        let begins = json!({ "type": "event_msg", "payload": { "type": "task_started" } });
+        let lines = std::iter::once(&begins).chain(lines);
+        lines.for_each(|line| reader.read(&source, line, Timestamp::default()));
+        dialog.recorded_in(&reader.reading().map(|reading| reading.calls.clone()).unwrap_or_default())
+    }
+
+    /// The dialog that an agent shows in a pane of these rows.
+    fn read(agent: &str, rows: &str) -> Dialog {
+        let screen = Screen::from_capture(rows.as_bytes(), 100, rows.lines().count() as u16);
+        let profiles = ProfileSet::builtin();
+        let mut facts = PaneFacts::default();
+        facts.cursor.visible = false;
+        profiles.select(agent, None, false).unwrap().profile.read(&screen, &facts).dialog.expect("a dialog")
+    }
+
+    /// Codex's request to run a command, as a pane shows the beginning of it.
+    fn begun(ahead: &str, command: &str) -> Dialog {
+        let shown: Vec<&str> = command.lines().take(25).collect();
+        read(
+            "codex",
+            &format!(
+                "\n  \x1b[1mWould you like to run the following command?\x1b[m\n\n{ahead}  Reason: Write a ledger\n\n  $ {}\n  \
+            [… 67 lines] ^a view all\n\x1b[1m› 1. Yes, proceed (y)\x1b[m\n  2. No, and tell Codex what to do differently (esc)\n  \
+            Press enter to confirm or esc to cancel",
+                shown.join("\n  ")
+            ),
+        )
+    }
+
+    fn codex_calls(name: &str, id: &str, arguments: &str) -> Value {
+        let payload = json!({ "type": "function_call", "name": name, "call_id": id, "arguments": arguments });
+        json!({ "type": "response_item", "payload": payload })
+    }
+
+    fn codex_asks(id: &str, command: &str) -> Value {
+        let arguments = json!({ "cmd": command, "justification": "Write a ledger" });
+        codex_calls("exec_command", id, &arguments.to_string())
+    }
+
+    fn codex_ran(id: &str) -> Value {
+        json!({ "type": "response_item", "payload": { "type": "function_call_output", "call_id": id } })
     }
 
     #[test]
@@ -102,6 +186,10 @@ mod tests {
         assert_eq!(recorded.behind, ["Write a ledger"]);
         // Others that have ended, or have another end, are not asked about.
         assert!(by(&[asks("b", &whole), ran("b"), asks("a", &whole), asks("c", "ls -l pier")]).is_some());
+        // What it says of the command may stand in front of it, out of sight.
+        let mut bare = shown();
+        bare.above.pop();
+        assert!(proven(&bare, "claude", &lines).is_some_and(|recorded| recorded.behind.is_empty()));
         // The same line again, as it is streamed.
         assert!(by(&[lines[0].clone(), lines[0].clone()]).is_some());
         let mut dialog = shown();
@@ -111,11 +199,93 @@ mod tests {
     }
 
     #[test]
+    fn a_command_is_shown_in_full_where_the_record_has_its_beginning() {
+        let (whole, mut dialog) = (command("rm -rf pier"), begun("  Environment: local\n\n", &command("rm -rf pier")));
+        assert!(!dialog.is_whole(), "{dialog:#?}");
+        let lines = [codex_asks("b", "ls"), codex_ran("b"), codex_asks("a", &whole), codex_asks("c", "ls -l pier")];
+        dialog.recorded = proven(&dialog, "codex", &lines);
+        let lines: Vec<&str> = dialog.own_lines().map(String::as_str).collect();
+        let ahead = "Would you like to run the following command?\n\nEnvironment: local\n\nReason: Write a ledger\n\n";
+        assert_eq!(lines.join("\n"), format!("{ahead}{whole}"));
+    }
+
+    #[test]
+    fn an_end_in_two_boxes_is_read_and_a_beginning_below_the_end() {
+        let whole = command("rm -rf pier");
+        let rows: Vec<&str> = whole.lines().collect();
+        let inner: String = rows[30..].iter().map(|row| format!("│ {row:<92} │\n")).collect();
+        let below = "╰────╯\n\nDo you want to run this command?\n\n❯ 1. Yes\n  2. No, and tell Copilot what to do differently\n";
+        let boxed: String = (inner + below).lines().map(|row| format!("│ {row:<96} │\n")).collect();
+        let copilot = format!(" [Current]  Sessions\n\n{boxed}╰────╯");
+        let requested = |kind: &str| {
+            let request = json!({ "kind": kind, "fullCommandText": whole });
+            json!({ "type": "permission.requested", "data": { "requestId": "a", "permissionRequest": request } })
+        };
+        let completed = json!({ "type": "permission.completed", "data": { "requestId": "a" } });
+        let qwen = format!(
+            "    {} (Write a ledger)\n\n     {}\n     ... last 37 lines hidden ...\n\n   Allow execution of: 'rm'?\n\n\
+             \x20  › 1. Yes, allow once\n     2. No, suggest changes (esc)\n\n\n  ⠏ Waiting for user confirmation...",
+            rows[60],
+            rows[..24].join("\n     ")
+        );
+        let part = |part: Value, by: &str| json!({ "type": by, "message": { "parts": [part] } });
+        let called = |name: &str| {
+            let arguments = json!({ "command": whole, "description": "Write a ledger" });
+            part(json!({ "functionCall": { "id": "a", "name": name, "args": arguments } }), "assistant")
+        };
+        let response = part(json!({ "functionResponse": { "id": "a" } }), "tool_result");
+        for (agent, rows, asks, other, ran) in [
+            ("copilot", copilot, requested("shell"), requested("write"), completed),
+            ("qwen", qwen, called("run_shell_command"), called("edit"), response),
+        ] {
+            let dialog = read(agent, &rows);
+            assert_eq!(dialog.cuts, [Cut::Top], "{agent}");
+            let recorded = proven(&dialog, agent, std::slice::from_ref(&asks)).expect(agent);
+            assert_eq!(recorded.text.join("\n"), whole, "{agent}");
+            assert_eq!(proven(&dialog, agent, &[asks, ran]), None, "{agent}");
+            assert_eq!(proven(&dialog, agent, &[other]), None, "{agent}");
+        }
+    }
+
+    #[test]
+    fn a_record_that_may_be_of_another_call_proves_no_beginning() {
+        let whole = command("rm -rf pier");
+        let dialog = begun("", &whole);
+        let asks = |name, arguments: Value| codex_calls(name, "a", &arguments.to_string());
+        let more = whole.clone() + "\nls";
+        let cases: [(&str, Vec<Value>); 8] = [
+            ("two have the same beginning", vec![codex_asks("a", &whole), codex_asks("b", &more)]),
+            ("it has ended", vec![codex_asks("a", &whole), codex_ran("a")]),
+            ("another beginning", vec![codex_asks("a", &command("rm -rf harbour"))]),
+            ("half of it is written", vec![codex_asks("a", &whole[..300])]),
+            ("it was replaced", vec![codex_asks("a", &whole), codex_asks("a", &more)]),
+            ("another reason", vec![asks("exec_command", json!({ "cmd": whole, "justification": "Read a ledger" }))]),
+            ("no JSON", vec![codex_calls("exec_command", "a", &whole)]),
+            ("agents of its own", vec![codex_asks("a", &whole), codex_calls("wait_agent", "b", "{}")]),
+        ];
+        for (why, lines) in cases {
+            assert_eq!(proven(&dialog, "codex", &lines), None, "{why}");
+        }
+        // What a tool does not know, it does not do.
+        let decoy = json!({ "command": more, "cmd": whole, "justification": "Write a ledger" });
+        let recorded = proven(&dialog, "codex", &[asks("shell_command", decoy)]).expect("the only call");
+        assert_eq!(recorded.text.join("\n"), more);
+        let lines = [codex_asks("a", &whole)];
+        assert_eq!(proven(&begun("  Thread: Avicenna\n\n", &whole), "codex", &lines), None, "an agent of its own asks");
+        let mut few = dialog.clone();
+        few.options.truncate(1);
+        assert_eq!(proven(&few, "codex", &lines), None, "an option is cut off");
+        assert!(proven(&dialog, "codex", &lines).is_some());
+    }
+
+    #[test]
     fn a_record_that_may_be_of_another_call_proves_nothing() {
         let whole = command("rm -rf pier");
         let other = command("rm -rf harbour");
         let many = (0..20).map(|n| asks(&format!("{n}"), &format!("ls {n}"))).chain([asks("a", &whole)]).collect();
-        let cases: [(&str, Vec<Value>); 9] = [
+        let plan = json!({ "command": whole, "plan": "ls", "description": "Write a ledger" });
+        let cases: [(&str, Vec<Value>); 10] = [
+            ("a plan with a command", vec![calls_of("ExitPlanMode", "a", plan)]),
             ("two have the same end", vec![asks("a", &whole), asks("b", &other)]),
             ("it has ended", vec![asks("a", &whole), ran("a")]),
             ("more than are kept", many),
@@ -137,7 +307,7 @@ mod tests {
 
     #[test]
     fn what_is_not_proven_to_be_the_agents_own_says_nothing_of_calls() {
-        let mut unproven = source();
+        let mut unproven = source("claude");
         unproven.directory = Some(crate::agent_record::DirectoryLink::Base);
         let mut reader = AgentRecordReader::new(false);
         reader.read(&unproven, &asks("a", &command("rm -rf pier")), Timestamp::default());

@@ -217,6 +217,8 @@ fn what_is_left_out_is_reported() {
         "... 5 more lines hidden",
         "(12 lines hidden)",
         "... 2 hidden (Ctrl+O) ...",
+        "... first 40 lines hidden (Ctrl+O to show) ...",
+        "... last 37 lines hidden ...",
         "[… 8 lines] ^a view all",
         "make all && rm -rf …",
         "…",
@@ -229,7 +231,14 @@ fn what_is_left_out_is_reported() {
     assert_eq!(more("› 1. Yes\n  2. Yes, and never ask again\n↓"), arrow("↓"));
     assert_eq!(more("↑\n  2. No\n› 3. No, and stop"), arrow("↑"));
     assert_eq!(more("› 1. Yes\n  2. No\n\n↓ to scroll"), []);
-    for row in ["src/cart.py (+5 -0)", "12 lines were read", "echo 'Loading…'", "3 more to go", "... and so on"] {
+    for row in [
+        "src/cart.py (+5 -0)",
+        "12 lines were read",
+        "echo 'Loading…'",
+        "3 more to go",
+        "... and so on",
+        "last 3 lines of it",
+    ] {
         assert_eq!(cuts(row), [], "{row}");
     }
 }

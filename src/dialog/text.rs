@@ -198,13 +198,14 @@ fn is_folded(text: &str) -> bool {
         || (text.ends_with("to expand") && ["ctrl", "press", "tab"].iter().any(|key| text.contains(key)))
 }
 
-fn is_left_out(text: &str) -> bool {
+pub(super) fn is_left_out(text: &str) -> bool {
     let text = text.trim_end_matches([')', ']']);
     let lower = text.to_lowercase();
     if text.ends_with('…') || is_arrow(text) {
         return true;
     }
     let behind = lower.trim_start_matches(['…', '.', '⋮', '(', '[', '+', ' ']);
+    let behind = ["first ", "last "].iter().find_map(|which| behind.strip_prefix(which)).unwrap_or(behind);
     let counted = behind.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
     let counts = counted.len() < behind.len();
     let what = counted.trim_start_matches("more ");

@@ -336,10 +336,15 @@ impl Conclusion<'_> {
         std::iter::once(first).chain(more).collect::<Vec<_>>().join(" ")
     }
 
-    /// What the screen shows between the last prompt and a row.
+    /// What the screen shows between the last prompt and a row, in the box of the row if it is in one.
     fn above(&self, y: usize) -> Vec<String> {
+        let is_boxed = |y: &usize| self.sight.row(*y).starts_with('│');
         let from = self.sight.submitted.iter().rev().find(|prompt| **prompt < y).map_or(0, |prompt| prompt + 1);
-        (from..y).map(|y| strip_border(self.sight.row(y)).to_owned()).filter(|row| !row.is_empty()).collect()
+        let outside = (from..y).rev().find(|above| is_boxed(&y) && !is_boxed(above));
+        let rows = outside.map_or(from, |outside| outside + 1)..y;
+        // A command may have a box of its own in it.
+        let inner = rows.map(|y| strip_border(strip_border(self.sight.row(y))).to_owned());
+        inner.filter(|row| !row.is_empty()).collect()
     }
 
     /// The dialog's text, without borders and blank edges.

@@ -33,11 +33,7 @@ impl Shown {
         if self.dialog.cuts.contains(&Cut::Behind) {
             lines.push(Paragraph::plain("▲ … it is behind what its pane shows", changed));
         }
-        if let Some(recorded) = &self.dialog.recorded {
-            lines.push(Paragraph::plain("◆ in full by the agent's own record: its pane shows the end of it", changed));
-            let whole = recorded.text.iter().chain(&recorded.behind);
-            lines.extend(whole.map(|line| Paragraph::plain(line, parts.text)));
-        } else if self.dialog.cuts.contains(&Cut::Top) {
+        if self.dialog.recorded.is_none() && self.dialog.cuts.contains(&Cut::Top) {
             lines.push(Paragraph::plain("▲ … its beginning is not on the screen", changed));
             let above = self.dialog.above.iter();
             lines.extend(above.map(|line| Paragraph::plain(line.trim_start(), parts.text)));
@@ -56,7 +52,7 @@ impl Shown {
         // The ground of screens differs from that of boxes, so their colours could not be read here.
         let has_ground = parts.screen.bg.is_some();
         let plain = |style: Style| Style { fg: None, bg: None, ..style };
-        for (indent, text, mut line) in self.text() {
+        let said = |(indent, text, mut line): (usize, &str, Line<'static>)| {
             line.iter_mut().filter(|_| has_ground).for_each(|span| span.style = plain(span.style));
             let is_new =
                 !self.before.is_empty() && !text.trim().is_empty() && !self.before.contains(&text.trim().to_owned());
@@ -69,10 +65,19 @@ impl Shown {
             let mark = cut.unwrap_or(if is_new { "+ " } else { "" });
             // What is wrapped keeps the indentation of its first row.
             let lead = [span(mark, changed), blank(indent)];
-            lines.push(
-                Paragraph::new(line).led_by(lead.into_iter().filter(|it| !it.content.is_empty()).collect::<Line<'_>>()),
-            );
+            Paragraph::new(line).led_by(lead.into_iter().filter(|it| !it.content.is_empty()).collect::<Line<'_>>())
+        };
+        let mut text = self.text();
+        if let Some(recorded) = &self.dialog.recorded {
+            let behind = text.split_off(recorded.instead.end.min(text.len()));
+            text.truncate(recorded.instead.start);
+            lines.extend(text.into_iter().map(said));
+            lines.push(Paragraph::plain("◆ in full by the agent's own record: its pane shows a part of it", changed));
+            let whole = recorded.text.iter().chain(&recorded.behind);
+            lines.extend(whole.map(|line| Paragraph::plain(line, parts.text)));
+            text = behind;
         }
+        lines.extend(text.into_iter().map(said));
         let dialog = &self.dialog;
         if !dialog.options.is_empty() {
             lines.push(Paragraph::default());

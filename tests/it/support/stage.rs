@@ -16,6 +16,9 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 const KEY: &str = "sk-ant-api03-no-key-at-all-0123456789";
 
+/// The variables of the folders that fleetwatch keeps things in.
+const FOLDERS: [&str; 4] = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"];
+
 /// What Claude Code asks at its first start.
 const OFFER: &str = "Make auto mode your default";
 
@@ -258,6 +261,20 @@ impl Stage {
         fleetwatch(&self.tmux, self.home.path()).args(words).output().expect("the program under test")
     }
 
+    /// The dashboard in a terminal of its own, which is higher than any question.
+    pub fn dashboard(&self) -> PrivateTmux {
+        let state = self.home.path().join("XDG_STATE_HOME/fleetwatch");
+        std::fs::create_dir_all(&state).expect("a home that can be written");
+        // At the first start something is said.
+        std::fs::write(state.join("dashboard.json"), r#"{"introduced": true}"#).expect("a home that can be written");
+        let mut words = ["env", "-u", "TMUX", "-u", "TMUX_PANE", "LC_ALL=C.UTF-8"].map(str::to_owned).to_vec();
+        words.extend(FOLDERS.map(|name| format!("{name}={}", self.home.path().join(name).display())));
+        words.extend([env!("CARGO_BIN_EXE_fleetwatch"), "-L", self.tmux.name()].map(str::to_owned));
+        let shown = PrivateTmux::start(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        shown.run(&["resize-window", "-t", "main", "-x", "120", "-y", "120"]);
+        shown
+    }
+
     /// The state as a fresh `list --json` sees it.
     pub fn listed(&self) -> Value {
         let output = self.fleetwatch(&["list", "--json"]);
@@ -432,7 +449,7 @@ pub fn is(state: &Value, pointer: &str, value: &str) -> bool {
 fn fleetwatch(tmux: &PrivateTmux, home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
     // The operator's own configuration and history stay out of the test.
-    for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
+    for name in FOLDERS {
         command.env(name, home.join(name));
     }
     command.env_remove("TMUX").env_remove("TMUX_PANE").stdin(Stdio::null()).args(["-L", tmux.name()]);

@@ -194,7 +194,7 @@ cat "$HOME/screen"; read x; clear; echo "taken: $x"; read x"#;
     tmux.wait_for_text("main", "taken:");
     watch.kill().unwrap();
     watch.wait().unwrap();
-    assert!(!answered.1.contains("part of it"), "{answered:?}");
+    assert!(!answered.1.contains("does not show the whole dialog"), "{answered:?}");
 }
 
 /// What changes of the facts alone is a line of `watch --json`, at most each five seconds. The record is found by the agent's

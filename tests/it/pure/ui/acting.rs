@@ -520,7 +520,7 @@ fn what_the_record_completes_is_read_to_its_end_and_answered_without_more() {
         ask(&mut fleet, 0, " Do you want to proceed?\n ❯ 1. Yes\n   2. No\n");
         let rows: Vec<String> = (1..=60).map(|row| format!("echo row {row} of sixty")).collect();
         let behind = vec!["Write sixty rows".to_owned()];
-        let recorded = fleetwatch::dialog::Recorded { text: rows.clone(), behind };
+        let recorded = fleetwatch::dialog::Recorded { text: rows.clone(), behind, instead: 0..0 };
         let dialog = Arc::make_mut(fleet.terminals[0].dialog.as_mut().expect("a dialog"));
         (dialog.cuts, dialog.above) = (vec![fleetwatch::dialog::Cut::Top], rows[40..].to_vec());
         dialog.recorded = is_proven.then_some(recorded);
