@@ -355,7 +355,11 @@ impl AgentRecordReader {
         self.read_by(source, value, now, |_| true);
         // Only where nobody else can have written it.
         if let Some(calls) = source.calls.as_ref().filter(|_| source.is_proven()) {
-            calls.read(value, &mut self.reading.calls);
+            match self.is_partial && !self.has_marks {
+                // What was left out may have called something.
+                true => self.reading.calls = vec![OpenCall::default()],
+                false => calls.read(value, &mut self.reading.calls),
+            }
         }
     }
 

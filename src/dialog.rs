@@ -175,6 +175,8 @@ impl Dialog {
             feed(&option.name);
             feed(&option.text.join("\n"));
         }
+        // The question and the options may be those of another one whose text the pane shows a part of.
+        self.recorded.iter().flat_map(|recorded| &recorded.text).for_each(|line| feed(line));
         hexadecimal(&hash.finalize()[..NAME_DIGITS / 2])
     }
 
@@ -196,6 +198,19 @@ impl Dialog {
             && self.question == other.question
             && options(self) == options(other)
             && both.all(|(place, (a, b))| a.name == b.name && (a.text == b.text || Some(place) == typed_in))
+            && self.shows_same_part(other)
+    }
+
+    /// Whether the pane shows the same of a text that only a record has in full: question and options may be those of another one.
+    /// A row more or less of its beginning may be out of sight.
+    fn shows_same_part(&self, other: &Dialog) -> bool {
+        let rows = self.above.len().min(other.above.len());
+        let end = |dialog: &Dialog| dialog.above[dialog.above.len() - rows..].to_vec();
+        match (&self.recorded, &other.recorded) {
+            (None, None) => true,
+            (Some(one), Some(another)) if one.text != another.text => false,
+            _ => self.above.is_empty() == other.above.is_empty() && end(self) == end(other) && self.text == other.text,
+        }
     }
 
     /// The rows of the screen that an answer depends on, and those below them that may change.
@@ -207,7 +222,9 @@ impl Dialog {
         } else {
             self.option_rows.end.min(self.rows.end)
         };
-        ((self.rows.start..end).filter(|y| !ticks(y)).collect(), end..self.rows.end)
+        // What is above a dialog without a top belongs to it.
+        let start = if self.cuts.contains(&Cut::Top) { 0 } else { self.rows.start };
+        ((start..end).filter(|y| !ticks(y)).collect(), end..self.rows.end)
     }
 
     /// Whether all of it is known: the screen shows it, or the agent's own record has the rest.

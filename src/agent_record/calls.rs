@@ -44,9 +44,12 @@ struct CallRule {
     /// Where the text stands that is shown beside it.
     #[serde(default)]
     beside: Option<JsonPath>,
+    /// What starts agents that may ask in the same pane after it has returned: it is open until the turn ends.
+    #[serde(default)]
+    launches: Vec<String>,
 }
 
-/// A call of which no result has come.
+/// A call of which no result has come; the default is one of which nothing is known, and which nothing ends but the turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenCall {
     id: String,
@@ -54,6 +57,8 @@ pub struct OpenCall {
     pub text: Option<String>,
     /// What is shown beside that: in front of its beginning, behind its end.
     pub beside: Option<String>,
+    /// Whether its result does not end it.
+    stays: bool,
 }
 
 impl CallRules {
@@ -61,7 +66,7 @@ impl CallRules {
     pub(super) fn read(&self, line: &Value, open: &mut Vec<OpenCall>) {
         for call in self.closes.find(line) {
             let closed = self.closes.id_of(call);
-            open.retain(|known| known.id != closed);
+            open.retain(|known| known.id != closed || known.stays || closed.is_empty());
         }
         for call in self.opens.find(line) {
             let rule = &self.opens;
@@ -71,7 +76,11 @@ impl CallRules {
             let (text, beside) = (at(named), at(rule.beside.as_ref()));
             let is_short = [text, beside].into_iter().flatten().all(|text| text.len() <= TEXT);
             let kept = |text: Option<&str>| text.filter(|_| is_short).map(str::to_owned);
-            let call = OpenCall { id: rule.id_of(call), text: kept(text), beside: kept(beside) };
+            let (id, name) = (rule.id_of(call), rule.name.as_ref().and_then(|name| name.text(call)));
+            // Nothing closes what has no name.
+            let text = kept(text).filter(|_| !id.is_empty());
+            let stays = name.is_some_and(|name| rule.launches.iter().any(|launch| launch == name));
+            let call = OpenCall { id, text, beside: kept(beside), stays };
             match open.iter_mut().find(|known| known.id == call.id) {
                 Some(known) if *known == call => {}
                 Some(known) => known.text = None,
@@ -79,8 +88,8 @@ impl CallRules {
             }
         }
         if open.len() > CALLS {
-            open.truncate(CALLS);
-            open.iter_mut().for_each(|known| known.text = None);
+            // Those that are kept may end before one that is not.
+            *open = vec![OpenCall::default()];
         }
     }
 }

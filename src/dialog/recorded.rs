@@ -44,21 +44,25 @@ impl Dialog {
         let (text, whole) = (seen(call)?, dense(call.text.as_deref()?));
         let shown: Vec<&str> = self.above.iter().chain(&self.text).map(|line| line.trim()).collect();
         let end = shown.iter().rposition(|line| is_left_out(line))?;
-        let is_known = |cut: &Cut| *cut == Cut::Top || matches!(cut, Cut::LeftOut(row) if row == shown[end]);
         let begins = |from: usize| {
             let rows = dense(&shown[from..end].concat());
             let prompted = rows.strip_prefix('$').unwrap_or_default();
             [&rows, prompted].iter().any(|rows| is_part(rows, &whole, |whole, shown| whole.starts_with(shown)))
         };
         let begin = (0..end).find(|from| !shown[*from].is_empty() && begins(*from))?;
-        let is_all_else_known = self.asks_leave() && self.cuts.iter().all(is_known);
-        let is_beside = dense(&shown[..begin].concat()).contains(&beside(call));
+        let (above, beside) = (self.above.len(), beside(call));
+        // Who asks may be out of sight with the top; what is said of the call is then all that tells it from another agent's.
+        let is_known = |cut: &Cut| match cut {
+            Cut::Top => !beside.is_empty(),
+            cut => matches!(cut, Cut::LeftOut(row) if row == shown[end]),
+        };
         let is_anothers = shown[..begin].iter().any(|line| line.starts_with(OTHERS));
-        let above = self.above.len();
-        let instead = begin.saturating_sub(above)..(end + 1).saturating_sub(above);
         // Behind the mark the dialog goes on, and nothing that was there before.
-        let is_its = is_all_else_known && is_beside && !is_anothers && above <= end + 1;
-        is_its.then_some(Recorded { text, behind: Vec::new(), instead })
+        let is_its = self.asks_leave() && self.cuts.iter().all(is_known) && !is_anothers && above <= end + 1;
+        let text = self.above.iter().take(begin).cloned().chain(text).collect();
+        let instead = begin.saturating_sub(above)..(end + 1).saturating_sub(above);
+        let is_beside = dense(&shown[..begin].concat()).contains(&beside);
+        (is_its && is_beside).then_some(Recorded { text, behind: Vec::new(), instead })
     }
 }
 
@@ -195,7 +199,16 @@ mod tests {
         let mut dialog = shown();
         let (id, shown) = (dialog.id(), dialog.rows_above().len() + dialog.own_lines().count());
         dialog.recorded = Some(recorded);
-        assert!(dialog.is_whole() && dialog.id() == id && dialog.own_lines().count() > shown);
+        assert!(dialog.is_whole() && dialog.own_lines().count() > shown);
+        // Another one with the same question and options is another one.
+        let (same, mut other) = (self::shown(), self::shown());
+        let last = other.above.len() - 2;
+        other.above[last].push_str(" elsewhere");
+        assert!(dialog.is_same(&same) && same.is_same(&dialog) && same.is_same(&other));
+        assert!(!dialog.is_same(&other) && !other.is_same(&dialog) && dialog.id() != id);
+        let mut more = dialog.clone();
+        more.recorded.as_mut().unwrap().text[0].push_str(" more");
+        assert!(!dialog.is_same(&more) && dialog.id() != more.id());
     }
 
     #[test]
@@ -241,7 +254,10 @@ mod tests {
             let dialog = read(agent, &rows);
             assert_eq!(dialog.cuts, [Cut::Top], "{agent}");
             let recorded = proven(&dialog, agent, std::slice::from_ref(&asks)).expect(agent);
-            assert_eq!(recorded.text.join("\n"), whole, "{agent}");
+            assert!(
+                recorded.text.join("\n").ends_with(&format!("\n{whole}")) || recorded.text.join("\n") == whole,
+                "{agent}"
+            );
             assert_eq!(proven(&dialog, agent, &[asks, ran]), None, "{agent}");
             assert_eq!(proven(&dialog, agent, &[other]), None, "{agent}");
         }
@@ -284,8 +300,13 @@ mod tests {
         let other = command("rm -rf harbour");
         let many = (0..20).map(|n| asks(&format!("{n}"), &format!("ls {n}"))).chain([asks("a", &whole)]).collect();
         let plan = json!({ "command": whole, "plan": "ls", "description": "Write a ledger" });
-        let cases: [(&str, Vec<Value>); 10] = [
+        let ended = (0..16).map(|n| ran(&format!("{n}")));
+        let forgotten =
+            (0..17).map(|n| asks(&format!("{n}"), &format!("ls {n}"))).chain(ended).chain([asks("a", &whole)]);
+        let cases: [(&str, Vec<Value>); 12] = [
             ("a plan with a command", vec![calls_of("ExitPlanMode", "a", plan)]),
+            ("one that was not kept may wait", forgotten.collect()),
+            ("another agent may ask", vec![calls_of("Agent", "b", json!({})), ran("b"), asks("a", &whole)]),
             ("two have the same end", vec![asks("a", &whole), asks("b", &other)]),
             ("it has ended", vec![asks("a", &whole), ran("a")]),
             ("more than are kept", many),
@@ -303,6 +324,20 @@ mod tests {
         assert_eq!(by(&[calls("a", described)]), None, "another description");
         let prompt = json!({ "type": "user", "message": { "content": "go on" } });
         assert_eq!(by(&[asks("a", &whole), prompt]), None, "another turn");
+    }
+
+    #[test]
+    fn what_was_left_out_of_a_record_may_have_called_something() {
+        let (source, mut reader) = (source("claude"), AgentRecordReader::new(true));
+        let prompt = json!({ "type": "user", "message": { "role": "user", "content": "tidy up" } });
+        let asked = asks("a", &command("rm -rf pier"));
+        let mut proven = |line: &Value| {
+            reader.read(&source, line, Timestamp::default());
+            shown().recorded_in(&reader.reading().map(|reading| reading.calls.clone()).unwrap_or_default())
+        };
+        assert_eq!(proven(&asked), None);
+        assert_eq!(proven(&prompt), None);
+        assert!(proven(&asked).is_some(), "all of this turn was read");
     }
 
     #[test]

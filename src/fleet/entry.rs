@@ -582,7 +582,9 @@ impl Entry {
     /// What the agent's own record newly says of a dialog that the pane shows a part of: something, or that nothing is proven any more.
     fn recorded(&self, now: Timestamp) -> Option<Option<Recorded>> {
         let dialog = self.terminal.dialog.as_ref().filter(|dialog| !dialog.cuts.is_empty())?;
-        let recorded = dialog.recorded_in(self.tracker.open_calls(self.terminal.state.since().at, now));
+        // Another one may follow it in the same state.
+        let since = self.terminal.state.since().at.max(self.printed_at.unwrap_or_default());
+        let recorded = dialog.recorded_in(self.tracker.open_calls(since, now));
         (recorded != dialog.recorded).then_some(recorded)
     }
 
