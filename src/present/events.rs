@@ -278,7 +278,7 @@ impl Events {
         let mut events = Vec::new();
         // A new terminal's facts must be noted before they change.
         let has_new = self.shown.len() != self.told.len();
-        if now.since(self.facts_at) < WALKED && !has_new {
+        if now.since(self.facts_at) < WALKED.times(2) && !has_new {
             return events;
         }
         self.facts_at = now;
