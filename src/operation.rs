@@ -352,7 +352,7 @@ pub enum Obstacle {
     Changed,
 }
 
-/// Why nothing was sent.
+/// Why nothing was sent: what hinders a prompt by the agent's state is a [`Hindrance`], what tmux sees an [`Obstacle`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 pub enum Refusal {
     #[error(transparent)]

@@ -53,6 +53,7 @@ pub struct TerminalFacts {
     pub window: Option<String>,
     /// The `%pane` id.
     pub pane: Option<String>,
+    /// The pane's first process, which may be a shell.
     pub pid: Option<u32>,
     /// The agent, by its profile family's name (`claude`, `codex`, …), or the program's name.
     pub tool: String,

@@ -186,7 +186,7 @@ impl Status {
         }
     }
 
-    /// The word that people read.
+    /// The word for it in a row. JSON has it as `word` and metrics as a label, so it is public.
     pub fn word(self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             Status::Approval => "approval",
@@ -211,7 +211,7 @@ impl Status {
         })
     }
 
-    /// The name in JSON that counts it: agents and tasks share those of agents.
+    /// The name that counts it, in JSON and in the header: agents and tasks share those of agents.
     pub const fn name(self) -> &'static str {
         match self {
             Status::Approval => "approval",

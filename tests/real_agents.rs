@@ -467,6 +467,39 @@ fn what_was_said_is_in_its_record(agent: Agent) {
     assert!(!by(Speaker::Output).is_empty(), "{said:?}");
 }
 
+/// One command makes a worktree, starts the agent there, and brings its prompt to it behind all that it asks first.
+fn a_start_in_a_worktree(agent: Agent) {
+    let stage = Stage::without_agent(agent);
+    stage.model.answer(Answer::new().say("The login works again.", Duration::from_secs(1)));
+    let shop = stage.file("").display().to_string();
+    let mut started = stage.begin(&["new", agent.name(), "-C", &shop, "--worktree", "fix", "Fix the login"]);
+    let now = || stage.listed_as("fix").unwrap_or_default();
+    let answer = || match now().pointer("/assessment/ui_context").and_then(Value::as_str) {
+        // What is gone by then needs no answer.
+        Some("trust_prompt") => drop(stage.fleetwatch(&["answer", "fix", "1"])),
+        Some("setup") => drop(stage.fleetwatch(&["answer", "fix", "no"])),
+        _ => {}
+    };
+    let has_ended = |started: &mut std::process::Child| {
+        answer();
+        started.try_wait().unwrap().is_some()
+    };
+    let end = Instant::now() + PATIENCE;
+    while !has_ended(&mut started) {
+        assert!(Instant::now() < end, "{}", now());
+    }
+    let output = started.wait_with_output().unwrap();
+    assert!(output.status.success() && said(&output).contains("accepted"), "{}", said(&output));
+    wait_or_tell("the answer", || result(&now(), "success"), || now().to_string());
+    let output = said(&stage.fleetwatch(&["output", "fix"]));
+    assert!(output.contains("The login works again."), "{output}");
+    assert_eq!((stage.model.timeline().requests(), stage.model.timeline().unexpected()), (1, 0));
+
+    // It ends by its own command, and its worktree goes with it, as nothing is lost.
+    let closed = stage.fleetwatch(&["close", "fix", "--remove-worktree"]);
+    assert!(closed.status.success() && !stage.file("../shop-fix").exists(), "{}", said(&closed));
+}
+
 /// A command that is higher than its pane is shown in full by the agent's record, as long as that is certainly of this call.
 fn a_command_that_its_pane_cuts(agent: Agent) {
     for version in [agent.versions().old, agent.versions().new] {
@@ -792,4 +825,5 @@ for_each_agent!(
     what_its_record_says,
     what_was_said_is_in_its_record,
     a_command_that_its_pane_cuts,
+    a_start_in_a_worktree,
 );

@@ -30,7 +30,7 @@ pub struct Terminal {
     /// The operator's note on it.
     #[serde(default)]
     pub note: Note,
-    /// The process of the agent that runs in it, or ran there last, as far as it was seen.
+    /// The process of the agent that runs in it, or of what stands for it behind `ssh`; of the last one where none runs.
     #[serde(default)]
     pub process: Option<u32>,
     /// The public state (SPEC §2), with its times as of the last input that concerned the terminal: who shows running

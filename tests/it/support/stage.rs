@@ -100,6 +100,14 @@ impl Home<'_> {
         std::fs::create_dir_all(&folder).expect("a home that can be written");
         std::fs::write(folder.join("config.toml"), text).expect("a home that can be written");
     }
+
+    /// Has `new` start the agent with these variables.
+    fn starts(&self, agent: Agent, variables: &[String]) {
+        let words: Vec<&str> =
+            ["env"].into_iter().chain(variables.iter().map(String::as_str)).chain([agent.name()]).collect();
+        let known = std::fs::read_to_string(self.0.join("XDG_CONFIG_HOME/fleetwatch/config.toml")).unwrap_or_default();
+        self.configuration(&format!("{known}\n[new.starts]\n{} = {}\n", agent.name(), json!(words)));
+    }
 }
 
 /// The whole arrangement. Dropping it ends the agent, the tmux server and fleetwatch.
@@ -153,6 +161,17 @@ impl Stage {
         stage
     }
 
+    /// Nothing but a shell, in whose project a repository is.
+    pub fn without_agent(agent: Agent) -> Self {
+        let stage = Self::open(agent, agent.versions().new, |_| ());
+        for words in [&["init", "-q"][..], &["commit", "-q", "--allow-empty", "-m", "first"]] {
+            let mut git = Command::new("git");
+            git.args(["-c", "user.name=n", "-c", "user.email=n@example.org"]).args(words).current_dir(stage.file(""));
+            assert!(git.status().is_ok_and(|status| status.success()), "{words:?}");
+        }
+        stage
+    }
+
     fn open(agent: Agent, version: &str, furnish: impl FnOnce(&Home<'_>)) -> Self {
         let folder = agent.folder(version);
         let model = ModelServer::start(agent.dialect());
@@ -166,10 +185,12 @@ impl Stage {
         let tmux = PrivateTmux::unstarted();
         let path = format!("PATH={}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
         let project = home.path().join("shop");
-        let mut command = vec!["env".to_owned(), "-C".to_owned(), project.display().to_string(), path];
-        command.push(format!("HOME={}", home.path().display()));
-        command.extend(["LANG=C.UTF-8".to_owned(), "PS1=$ ".to_owned()]);
-        command.extend(variables.into_iter().map(|(name, value)| format!("{name}={value}")));
+        let mut around = vec![path, format!("HOME={}", home.path().display())];
+        around.extend(["LANG=C.UTF-8".to_owned(), "PS1=$ ".to_owned()]);
+        around.extend(variables.into_iter().map(|(name, value)| format!("{name}={value}")));
+        Home(home.path()).starts(agent, &around);
+        let mut command = vec!["env".to_owned(), "-C".to_owned(), project.display().to_string()];
+        command.extend(around);
         // The agent runs above a shell, as people have it.
         command.extend(["bash", "--noprofile", "--norc"].map(str::to_owned));
         let words: Vec<&str> = command.iter().map(String::as_str).collect();
@@ -246,7 +267,11 @@ impl Stage {
 
     /// Starts to send a prompt once the agent is ready, and does not wait for it.
     pub fn send_later(&self, prompt: &str) -> Child {
-        let words = ["send", "--when-ready", "--timeout", "60", "main", prompt];
+        self.begin(&["send", "--when-ready", "--timeout", "60", "main", prompt])
+    }
+
+    /// Starts fleetwatch on this stage's tmux server.
+    pub fn begin(&self, words: &[&str]) -> Child {
         let mut command = fleetwatch(&self.tmux, self.home.path());
         command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program under test")
     }
@@ -277,11 +302,14 @@ impl Stage {
 
     /// The state as a fresh `list --json` sees it.
     pub fn listed(&self) -> Value {
+        self.listed_as("main").expect("list shows it")
+    }
+
+    /// The same of the terminal with a name, if there is one.
+    pub fn listed_as(&self, name: &str) -> Option<Value> {
         let output = self.fleetwatch(&["list", "--json"]);
         let all: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap_or_default();
-        all.into_iter()
-            .find(|state| is(state, "/terminal/id", "main"))
-            .unwrap_or_else(|| panic!("list shows nothing: {}", said(&output)))
+        all.into_iter().find(|state| is(state, "/terminal/id", name))
     }
 
     /// Waits until the watched state satisfies a condition.
