@@ -204,12 +204,12 @@ impl Dialog {
     /// Whether the pane shows the same of a text that only a record has in full: question and options may be those of another one.
     /// A row more or less of its beginning may be out of sight.
     fn shows_same_part(&self, other: &Dialog) -> bool {
-        let rows = self.above.len().min(other.above.len());
-        let end = |dialog: &Dialog| dialog.above[dialog.above.len() - rows..].to_vec();
+        let (ours, theirs) = (&self.above, &other.above);
+        let is_same_end = ours.is_empty() == theirs.is_empty() && (ours.ends_with(theirs) || theirs.ends_with(ours));
         match (&self.recorded, &other.recorded) {
             (None, None) => true,
             (Some(one), Some(another)) if one.text != another.text => false,
-            _ => self.above.is_empty() == other.above.is_empty() && end(self) == end(other) && self.text == other.text,
+            _ => is_same_end && self.text == other.text,
         }
     }
 
@@ -234,15 +234,11 @@ impl Dialog {
 
     /// What is proven to be its text, in lines: what the record has of it, and what the screen shows.
     pub fn own_lines(&self) -> impl Iterator<Item = &String> {
-        let (before, behind) = self.text_around_recorded();
+        let instead = self.recorded.as_ref().map_or(0..0, |recorded| recorded.instead.clone());
+        let before = self.text.get(..instead.start).unwrap_or_default();
+        let behind = self.text.get(instead.end..).unwrap_or_default();
         let recorded = self.recorded.iter().flat_map(|recorded| recorded.text.iter().chain(&recorded.behind));
         before.iter().chain(recorded).chain(behind)
-    }
-
-    /// The lines of its text before what the record has of it, and those behind that.
-    fn text_around_recorded(&self) -> (&[String], &[String]) {
-        let instead = self.recorded.as_ref().map_or(0..0, |recorded| recorded.instead.clone());
-        (self.text.get(..instead.start).unwrap_or_default(), self.text.get(instead.end..).unwrap_or_default())
     }
 
     /// The rows above it that may be a part of it; none where the record has all of it.

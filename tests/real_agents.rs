@@ -480,14 +480,11 @@ fn a_start_in_a_worktree(agent: Agent) {
         Some("setup") => drop(stage.fleetwatch(&["answer", "fix", "no"])),
         _ => {}
     };
-    let has_ended = |started: &mut std::process::Child| {
+    let has_ended = || {
         answer();
         started.try_wait().unwrap().is_some()
     };
-    let end = Instant::now() + PATIENCE;
-    while !has_ended(&mut started) {
-        assert!(Instant::now() < end, "{}", now());
-    }
+    wait_or_tell("the prompt to be taken", has_ended, || now().to_string());
     let output = started.wait_with_output().unwrap();
     assert!(output.status.success() && said(&output).contains("accepted"), "{}", said(&output));
     wait_or_tell("the answer", || result(&now(), "success"), || now().to_string());

@@ -72,14 +72,13 @@ impl CallRules {
             let rule = &self.opens;
             let within = rule.within.as_ref().map(|place| parsed(place.text(call)));
             let at = |place: Option<&JsonPath>| place?.text(within.as_ref().unwrap_or(call));
-            let named = rule.name.as_ref().and_then(|name| rule.text.get(name.text(call)?));
-            let (text, beside) = (at(named), at(rule.beside.as_ref()));
+            let name = rule.name.as_ref().and_then(|name| name.text(call)).unwrap_or_default();
+            let (text, beside) = (at(rule.text.get(name)), at(rule.beside.as_ref()));
             let is_short = [text, beside].into_iter().flatten().all(|text| text.len() <= TEXT);
             let kept = |text: Option<&str>| text.filter(|_| is_short).map(str::to_owned);
-            let (id, name) = (rule.id_of(call), rule.name.as_ref().and_then(|name| name.text(call)));
+            let (id, stays) = (rule.id_of(call), rule.launches.iter().any(|launch| launch == name));
             // Nothing closes what has no name.
             let text = kept(text).filter(|_| !id.is_empty());
-            let stays = name.is_some_and(|name| rule.launches.iter().any(|launch| launch == name));
             let call = OpenCall { id, text, beside: kept(beside), stays };
             match open.iter_mut().find(|known| known.id == call.id) {
                 Some(known) if *known == call => {}

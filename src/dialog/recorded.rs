@@ -23,63 +23,71 @@ impl Dialog {
         if self.cuts.is_empty() || calls.iter().any(|call| call.text.is_none()) {
             return None;
         }
-        let mut proven = calls.iter().filter_map(|call| self.end_of(call).or_else(|| self.beginning_of(call)));
+        let calls = calls.iter().filter_map(CallText::of);
+        let mut proven = calls.filter_map(|call| self.end_of(&call).or_else(|| self.beginning_of(&call)));
         proven.next().filter(|_| proven.next().is_none())
     }
 
     /// The call's text if the pane shows the end of it.
-    fn end_of(&self, call: &OpenCall) -> Option<Recorded> {
-        let (text, whole) = (seen(call)?, dense(call.text.as_deref()?));
-        let ends =
-            |rows: usize| is_part(&dense(&self.above[..rows].concat()), &whole, |whole, shown| whole.ends_with(shown));
-        let rows = (1..=self.above.len()).rev().find(|rows| ends(*rows)).filter(|_| self.cuts == [Cut::Top])?;
-        let behind = dense(&self.above[rows..].concat());
+    fn end_of(&self, call: &CallText) -> Option<Recorded> {
+        let above = Some(&self.above).filter(|_| self.cuts == [Cut::Top])?;
+        let shown: Vec<String> = above.iter().map(|line| dense(line)).collect();
+        let ends = |shown: &str| call.may_show(shown) && call.whole.ends_with(shown);
+        let rows = (1..=shown.len()).rev().find(|rows| ends(&shown[..*rows].concat()))?;
+        let behind = shown[rows..].concat();
         // Newer releases of Claude Code show it in front.
-        let is_beside = behind.is_empty() || behind.starts_with(&beside(call));
-        is_beside.then(|| Recorded { text, behind: self.above[rows..].to_vec(), instead: 0..0 })
+        let is_beside = behind.is_empty() || behind.starts_with(&call.beside);
+        is_beside.then(|| Recorded { text: call.lines.clone(), behind: above[rows..].to_vec(), instead: 0..0 })
     }
 
     /// The call's text if the pane shows the beginning of it, and all options.
-    fn beginning_of(&self, call: &OpenCall) -> Option<Recorded> {
-        let (text, whole) = (seen(call)?, dense(call.text.as_deref()?));
-        let shown: Vec<&str> = self.above.iter().chain(&self.text).map(|line| line.trim()).collect();
-        let end = shown.iter().rposition(|line| is_left_out(line))?;
+    fn beginning_of(&self, call: &CallText) -> Option<Recorded> {
+        let lines: Vec<&str> = self.above.iter().chain(&self.text).map(|line| line.trim()).collect();
+        let end = lines.iter().rposition(|line| is_left_out(line))?;
+        let shown: Vec<String> = lines[..end].iter().map(|line| dense(line)).collect();
         let begins = |from: usize| {
-            let rows = dense(&shown[from..end].concat());
+            let rows = shown[from..].concat();
             let prompted = rows.strip_prefix('$').unwrap_or_default();
-            [&rows, prompted].iter().any(|rows| is_part(rows, &whole, |whole, shown| whole.starts_with(shown)))
+            [&rows, prompted].iter().any(|rows| call.may_show(rows) && call.whole.starts_with(*rows))
         };
         let begin = (0..end).find(|from| !shown[*from].is_empty() && begins(*from))?;
-        let (above, beside) = (self.above.len(), beside(call));
         // Who asks may be out of sight with the top; what is said of the call is then all that tells it from another agent's.
         let is_known = |cut: &Cut| match cut {
-            Cut::Top => !beside.is_empty(),
-            cut => matches!(cut, Cut::LeftOut(row) if row == shown[end]),
+            Cut::Top => !call.beside.is_empty(),
+            cut => matches!(cut, Cut::LeftOut(row) if row == lines[end]),
         };
-        let is_anothers = shown[..begin].iter().any(|line| line.starts_with(OTHERS));
+        let is_anothers = lines[..begin].iter().any(|line| line.starts_with(OTHERS));
         // Behind the mark the dialog goes on, and nothing that was there before.
+        let (above, is_beside) = (self.above.len(), shown[..begin].concat().contains(&call.beside));
         let is_its = self.asks_leave() && self.cuts.iter().all(is_known) && !is_anothers && above <= end + 1;
-        let text = self.above.iter().take(begin).cloned().chain(text).collect();
+        let text = self.above.iter().take(begin).chain(&call.lines).cloned().collect();
         let instead = begin.saturating_sub(above)..(end + 1).saturating_sub(above);
-        let is_beside = dense(&shown[..begin].concat()).contains(&beside);
         (is_its && is_beside).then_some(Recorded { text, behind: Vec::new(), instead })
     }
 }
 
-/// The call's text in lines; `None` where something of it cannot be seen, as the pane then shows something else.
-fn seen(call: &OpenCall) -> Option<Vec<String>> {
-    let text = call.text.as_deref()?.replace('\t', "    ");
-    let lines: Vec<String> = text.lines().map(|line| line.trim_end().to_owned()).collect();
-    lines.iter().all(|line| spelled(line) == line.as_str()).then_some(lines)
+/// What a pane may show of a call, of which everything can be seen.
+struct CallText {
+    lines: Vec<String>,
+    /// All of it without blanks, as a pane breaks lines where it likes.
+    whole: String,
+    /// What is shown beside it, likewise.
+    beside: String,
 }
 
-fn beside(call: &OpenCall) -> String {
-    call.beside.as_deref().map(dense).unwrap_or_default()
-}
+impl CallText {
+    /// `None` where nothing is known of the text, or something of it cannot be seen: the pane then shows something else.
+    fn of(call: &OpenCall) -> Option<Self> {
+        let text = call.text.as_deref()?;
+        let lines: Vec<String> = text.replace('\t', "    ").lines().map(|line| line.trim_end().to_owned()).collect();
+        let (whole, beside) = (dense(text), call.beside.as_deref().map(dense).unwrap_or_default());
+        lines.iter().all(|line| spelled(line) == line.as_str()).then_some(Self { lines, whole, beside })
+    }
 
-/// Whether what is shown is a part of the whole in some place of it, and enough of it.
-fn is_part(shown: &str, whole: &str, is_there: impl Fn(&str, &str) -> bool) -> bool {
-    shown.chars().count() >= SHOWN && whole.len() > shown.len() && is_there(whole, shown)
+    /// Whether that is enough of it to be told from others, and not all.
+    fn may_show(&self, shown: &str) -> bool {
+        shown.chars().count() >= SHOWN && self.whole.len() > shown.len()
+    }
 }
 
 #[cfg(test)]
@@ -247,17 +255,16 @@ mod tests {
             part(json!({ "functionCall": { "id": "a", "name": name, "args": arguments } }), "assistant")
         };
         let response = part(json!({ "functionResponse": { "id": "a" } }), "tool_result");
-        for (agent, rows, asks, other, ran) in [
-            ("copilot", copilot, requested("shell"), requested("write"), completed),
-            ("qwen", qwen, called("run_shell_command"), called("edit"), response),
+        // What stands in front of the beginning stays.
+        let described = format!("{} (Write a ledger)\n", rows[60]);
+        for (agent, rows, ahead, asks, other, ran) in [
+            ("copilot", copilot, "", requested("shell"), requested("write"), completed),
+            ("qwen", qwen, described.as_str(), called("run_shell_command"), called("edit"), response),
         ] {
             let dialog = read(agent, &rows);
             assert_eq!(dialog.cuts, [Cut::Top], "{agent}");
             let recorded = proven(&dialog, agent, std::slice::from_ref(&asks)).expect(agent);
-            assert!(
-                recorded.text.join("\n").ends_with(&format!("\n{whole}")) || recorded.text.join("\n") == whole,
-                "{agent}"
-            );
+            assert_eq!(recorded.text.join("\n"), format!("{ahead}{whole}"), "{agent}");
             assert_eq!(proven(&dialog, agent, &[asks, ran]), None, "{agent}");
             assert_eq!(proven(&dialog, agent, &[other]), None, "{agent}");
         }

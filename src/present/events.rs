@@ -22,8 +22,8 @@ use crate::time::{Span, Timestamp};
 
 /// The shortest time between two events of an agent's facts: tokens grow with each answer.
 const FACTS: Span = Span::from_secs(5);
-/// The least time between two walks through all terminals for what is new, as facts or for notices: among a thousand something
-/// changes all the time, and a walk takes as long as a frame.
+/// The least time between two walks through all terminals for notices, and half of that between two for new facts: among a thousand
+/// something changes all the time, and a walk takes as long as a frame.
 pub const WALKED: Span = Span::from_millis(250);
 
 /// What is told of a terminal or a task.

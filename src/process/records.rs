@@ -83,10 +83,7 @@ impl AgentRecords {
 
     /// Whether any of these is to be read, or one has left. Where none is, a poll wakes no thread to read.
     pub fn is_due(&self, agents: &[RecordedAgent], now: Timestamp) -> bool {
-        let is_due = |agent: &RecordedAgent| match self.agents.get(&agent.key) {
-            Some(state) => agent.is_changing || state.is_of_another_process(agent) || state.is_due(now),
-            None => true,
-        };
+        let is_due = |agent: &RecordedAgent| self.agents.get(&agent.key).is_none_or(|known| known.is_due(agent, now));
         agents.len() != self.agents.len() || agents.iter().any(is_due)
     }
 
@@ -110,7 +107,7 @@ impl AgentRecords {
             if agent.is_changing {
                 state.changed_at = Some(now);
             }
-            if !state.is_due(now) {
+            if !state.is_due(agent, now) {
                 continue;
             }
             (state.read_at, state.is_followed) = (Some(now), true);
@@ -184,7 +181,7 @@ impl AgentState {
     }
 
     /// Whether its files are to be read. An agent that stands still hardly adds anything.
-    fn is_due(&self, now: Timestamp) -> bool {
+    fn is_due(&self, agent: &RecordedAgent, now: Timestamp) -> bool {
         let is_found = self.files.iter().any(|file| file.open.is_some());
         let pause = match self.is_changing(now) {
             true => Span::ZERO,
@@ -192,7 +189,8 @@ impl AgentState {
             // A new file comes with a prompt, which the screen shows.
             false => FIND_AGAIN_STILL,
         };
-        self.read_at.is_none_or(|at| now.since(at) >= pause)
+        let is_other = agent.is_changing || self.is_of_another_process(agent);
+        is_other || self.read_at.is_none_or(|at| now.since(at) >= pause)
     }
 
     /// The files that were found, with the places of their sources.

@@ -33,6 +33,7 @@ const MOST: u64 = 4;
 const DIED: &str = "its sender died";
 /// How long an agent that refused a message is left alone.
 const RESPITE: Span = CHECKED.times(4);
+
 /// Starts to send queued messages and follow-ups; `None` without a history, which is reported if there are rules.
 pub(in crate::delivery) fn open(settings: &OutboxSettings, rules: &[FollowUpRule]) -> Option<Outbox> {
     if settings.history.path().is_none() {
