@@ -32,6 +32,7 @@ mod status;
 mod survey;
 mod tasks;
 mod token;
+mod unwatched;
 mod usage;
 mod wait;
 mod watch;

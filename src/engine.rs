@@ -4,6 +4,7 @@
 //! [`Engine::handle`] with the time, and take [`Engine::poll_update`] until there is none. Whoever may act for a server calls
 //! [`Engine::deliver`] afterwards, and [`Engine::leave`] at the end.
 
+mod finding;
 mod survey;
 mod update;
 

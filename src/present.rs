@@ -1,6 +1,7 @@
 //! What a person or a script is shown, in words and documents. Pure, directly above the core: the three faces draw, print and serve
 //! what is here, and none of them imports another.
 
+pub mod answer;
 pub mod arrangement;
 pub mod columns;
 pub mod dialog_shown;

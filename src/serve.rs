@@ -5,10 +5,12 @@
 
 mod act;
 mod check;
+mod event_log;
 mod events;
 mod listener;
 mod metrics;
 mod openapi;
+mod page;
 mod places;
 mod read;
 mod served;
@@ -35,10 +37,10 @@ use crate::present::objection::Objection;
 use crate::tmux;
 use crate::token::TokenFile;
 use check::Access;
+use event_log::EventLog;
 pub use listener::Listener;
 use metrics::{Metrics, locked};
 use places::ConnectionPlaces;
-use served::EventLog;
 use served::{Inquiry, Served};
 
 /// How many inquiries may wait; beyond that, the caller waits.

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::failure::seconds;
 use super::history::on_servers;
-use super::survey::unwatched;
 use super::survey::{Survey, Watched};
+use super::unwatched::unwatched;
 use super::{Done, Failure, GlobalOptions, console, output};
 use crate::fleet::{RuleSelection, ServerHealth, ServerView, Terminal, TerminalKey, Why, answer_of_ended, no_record};
 use crate::history::Reader;

@@ -15,7 +15,7 @@ use super::commands::completed;
 use super::console;
 use crate::config::ConfigError;
 use crate::operation::{Outcome, TextError};
-use crate::present::dialog_shown::AnswerError;
+use crate::present::answer::AnswerError;
 use crate::present::objection::Objection;
 use crate::recording::RecordingError;
 use crate::screen::harmless;

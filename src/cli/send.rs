@@ -22,7 +22,7 @@ use crate::operation::{
     When,
 };
 use crate::owner::Actor;
-use crate::present::dialog_shown::{BY_KEY, is_no, meant};
+use crate::present::answer::{BY_KEY, is_no, meant};
 use crate::present::dialog_shown::{DialogShown, answers, sends};
 use crate::present::item::Item;
 use crate::present::target::{self, Purpose};

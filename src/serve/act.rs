@@ -24,7 +24,8 @@ use crate::history::{HttpRequest, HttpRequests, Intents, Owner, RequestProgress}
 use crate::operation::{
     Act, Asked, Key, Obstacle, Operation, Outcome, PasteText, Privacy, Producer, Recipient, Refusal, When, interrupt,
 };
-use crate::present::dialog_shown::{DialogShown, is_no, meant};
+use crate::present::answer::{is_no, meant};
+use crate::present::dialog_shown::DialogShown;
 use crate::present::item::Item;
 use crate::record::HistoryError;
 use crate::sender::Gate;

@@ -16,9 +16,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use super::check::{Caller, HttpReply};
+use super::event_log::{CHUNK, push_event};
 use super::listener::HEART_BEAT;
 use super::served::Served;
-use super::served::{CHUNK, push_event};
 use crate::fleet::Fleet;
 use crate::present::events::Event;
 

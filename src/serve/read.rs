@@ -1,6 +1,6 @@
 //! The routes that read: the JSON of `list`, `explain` and `history`, and screens.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
@@ -8,17 +8,14 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router, middleware};
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use jiff::Zoned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::check::{self, HttpReply};
 use super::metrics::locked;
 use super::served::Served;
-use super::{act, events, openapi};
+use super::{act, events, openapi, page};
 use crate::clock;
 use crate::engine::Engine;
 use crate::fleet::{Terminal, View};
@@ -43,9 +40,9 @@ type JsonAnswer = Result<Json<Value>, HttpReply>;
 pub(super) fn routes(served: Served) -> Router {
     let access = Arc::clone(&served.access);
     Router::new()
-        .route("/", get(page))
-        .route("/manifest.json", get(manifest))
-        .route("/icon.png", get(icon))
+        .route("/", get(page::page))
+        .route("/manifest.json", get(page::manifest))
+        .route("/icon.png", get(page::icon))
         .route("/openapi.json", get(openapi::openapi))
         .route("/metrics", get(metrics))
         .route("/healthz", get(|| async { Json(json!({ "ok": true })) }))
@@ -286,65 +283,4 @@ async fn records(State(served): State<Served>, asked: Result<Query<HistoryQuery>
 
 fn all_kinds() -> String {
     format!("kinds are {}", Kind::words().join(", "))
-}
-
-// The page: one file whose script the browser may run only unchanged.
-
-const PAGE: &str = include_str!("page.html");
-const MANIFEST: &str = include_str!("manifest.json");
-const ICON: &[u8] = include_bytes!("../../config/icon.png");
-
-/// The rights of the page in a browser: its own script, identified by its hash, and requests to this server.
-static POLICY: LazyLock<String> = LazyLock::new(|| {
-    let allowed = |element: &str| {
-        let (open, close) = (format!("<{element}>"), format!("</{element}>"));
-        let content = PAGE.split_once(&open).and_then(|(_, rest)| rest.split_once(&close)).map_or("", |(text, _)| text);
-        format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(content)))
-    };
-    format!(
-        "default-src 'none'; script-src {}; style-src {}; connect-src 'self'; manifest-src 'self'; img-src 'self' data:; base-uri 'none'; \
-         form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
-        allowed("script"),
-        allowed("style")
-    )
-});
-
-/// `GET /`.
-pub(super) async fn page() -> Response {
-    let headers =
-        [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, POLICY.as_str())];
-    (headers, PAGE).into_response()
-}
-
-/// `GET /manifest.json`: the page as an app on a home screen.
-pub(super) async fn manifest() -> Response {
-    ([(header::CONTENT_TYPE, "application/manifest+json")], MANIFEST).into_response()
-}
-
-/// `GET /icon.png`.
-pub(super) async fn icon() -> Response {
-    ([(header::CONTENT_TYPE, "image/png")], ICON).into_response()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_page_makes_nothing_of_texts_but_text() {
-        for way in [
-            "innerHTML",
-            "outerHTML",
-            "insertAdjacentHTML",
-            "document.write",
-            "eval(",
-            "Function(",
-            " onclick",
-            " style=\"",
-        ] {
-            assert!(!PAGE.contains(way), "{way}");
-        }
-        assert!(!PAGE.contains("://"), "it asks nobody else");
-        assert!(POLICY.matches("'sha256-").count() == 2 && PAGE.matches("<script").count() == 1);
-    }
 }

@@ -8,6 +8,7 @@
 //! Pollers complete the rest from [`KnownRows`].
 
 mod known;
+mod marks;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -18,10 +19,10 @@ use crate::fleet::{PaneId, PaneLocation};
 use crate::ids::{ServerInstance, TerminalKey};
 use crate::screen::{Cursor, PaneFacts, Row, Screen, harmless};
 pub(super) use known::Extent;
-pub use known::Marks;
-pub(in crate::tmux) use known::names;
 pub use known::{CapturedPane, KnownRows, ListedPane, ListedSession, Listing};
 use known::{RowId, row_id};
+pub use marks::Marks;
+pub(in crate::tmux) use marks::names;
 
 /// What a row is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +139,7 @@ fn whole_format(nonce: &Nonce, kind: char) -> String {
          #{{session_name}}{nonce}#{{window_name}}{nonce}{TITLE_FORMAT}{nonce}\
          #{{pane_current_command}}{nonce}#{{pane_current_path}}{nonce}{marks}{nonce}#{{={COMMAND}:pane_start_command}}{nonce}\
          #{{?#{{==:#{{window_linked_sessions}},1}},,#{{window_linked_sessions_list}}}}{nonce}",
-        marks = known::format()
+        marks = marks::format()
     )
 }
 

@@ -2,17 +2,12 @@
 
 use std::ops::Deref;
 
-use jiff::tz::TimeZone;
-
-use super::keymap::Keymap;
 use super::kit::frame::Look;
 use super::log::Log;
 use super::memory::OverlayMemory;
-use super::theme::{Depth, Theme};
 use crate::fleet::TerminalKey;
 use crate::present::columns::ColumnLayout;
 use crate::present::item::Item;
-use crate::present::template::Template;
 use crate::status::Status;
 
 /// The look of one frame, and what is known besides the view.
@@ -54,66 +49,14 @@ impl Canvas<'_> {
     pub fn draft(&self, item: Item<'_>) -> Option<String> {
         let waits_for_it = matches!(item.status(), Status::Ready | Status::Interrupted);
         let is_shown = waits_for_it && self.memory.arrangement.flags.is_drafted(item);
-        let words = self
-            .memory
-            .drafts
-            .get(&Some(item.key().clone()))
-            .filter(|_| is_shown)?
-            .text
-            .split_whitespace()
-            .take(DRAFT_WORDS);
+        if !is_shown {
+            return None;
+        }
+        let draft = self.memory.drafts.get(&Some(item.key().clone()))?;
+        let words = draft.text.split_whitespace().take(DRAFT_WORDS);
         Some(format!("draft: {}", words.collect::<Vec<_>>().join(" ")))
     }
 }
 
 /// The words of a draft that a row has room for.
 const DRAFT_WORDS: usize = 60;
-
-// What the dashboard looks like and listens to.
-
-/// What the dashboard looks like and listens to.
-#[derive(Clone, Debug, PartialEq)]
-pub struct UiOptions {
-    pub keymap: Keymap,
-    pub theme: Theme,
-    /// Where the operator's clock stands.
-    pub zone: TimeZone,
-    /// The operator's home directory; empty where it is not known.
-    pub home: String,
-    /// Whether nothing but ASCII may be drawn.
-    pub ascii: bool,
-    pub depth: Depth,
-    /// Whether the spinner of a working row turns.
-    pub motion: bool,
-    /// Whether the terminal's title says how many wait.
-    pub title: bool,
-    /// Prompts to begin with.
-    pub templates: Vec<Template>,
-}
-
-impl UiOptions {
-    /// With the theme as this terminal can show it.
-    pub(super) fn suited(mut self) -> Self {
-        self.theme = self.theme.suited_to(self.depth);
-        self
-    }
-}
-
-impl Default for UiOptions {
-    /// The shipped keymap and the dark theme, in UTC.
-    fn default() -> Self {
-        let theme = Theme::shipped("dark").unwrap_or_default();
-        let keymap = Keymap::shipped();
-        Self {
-            keymap,
-            theme,
-            zone: TimeZone::UTC,
-            home: String::new(),
-            ascii: false,
-            depth: Depth::True,
-            motion: true,
-            title: true,
-            templates: Vec::new(),
-        }
-    }
-}

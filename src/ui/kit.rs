@@ -4,6 +4,7 @@
 pub mod frame;
 pub mod input;
 pub mod line;
+pub mod list;
 pub mod question;
 pub mod reading;
 pub mod scroll;

@@ -6,10 +6,11 @@ use std::fmt::Debug;
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::prelude::{Buffer, Position, Rect};
 
-use super::canvas::{Canvas, UiOptions};
+use super::canvas::Canvas;
 use super::kit::frame::{Hint, HitMap};
 use super::kit::scroll::Viewport;
 use super::memory::OverlayMemory;
+use super::options::UiOptions;
 use super::request::Request;
 use super::toast::Topic;
 use super::{Action, Context};

@@ -2,7 +2,7 @@
 
 use ratatui::prelude::{Buffer, Line, Modifier, Rect, Style};
 
-use super::kit::scroll::cursor;
+use super::kit::list::cursor;
 use super::pace::AT_ONCE;
 use super::theme::{DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, PINNED, SENT_MARK, UNSEEN_MARK};
 use super::{

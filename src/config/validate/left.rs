@@ -5,16 +5,48 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// A setting that left: its table and key, the word of the key's list that left unless the key did, keys of which one has to stand for
-/// the table to mean anything without it, and what to use instead.
-type LeftSetting = (&'static str, &'static str, Option<&'static str>, &'static [&'static str], &'static str);
+/// A setting that left.
+struct LeftSetting {
+    table: &'static str,
+    key: &'static str,
+    /// The word of the key's list that left; `None` if the key did.
+    word: Option<&'static str>,
+    /// Keys of which one has to stand for the table to mean anything without it.
+    needed: &'static [&'static str],
+    /// What to use instead.
+    instead: &'static str,
+}
 
 const LEFT: &[LeftSetting] = &[
-    ("ui", "confirm", None, &[], "`x`, then `y` interrupts; the question is always asked"),
-    ("serve", "push_services", None, &[], "announce with `command` or `webhook` in [[notify]], such as ntfy"),
-    ("notify", "by", Some("push"), &["command", "webhook"], "use `command` or `webhook` in its place, such as ntfy"),
+    LeftSetting {
+        table: "ui",
+        key: "confirm",
+        word: None,
+        needed: &[],
+        instead: "`x`, then `y` interrupts; the question is always asked",
+    },
+    LeftSetting {
+        table: "serve",
+        key: "push_services",
+        word: None,
+        needed: &[],
+        instead: "announce with `command` or `webhook` in [[notify]], such as ntfy",
+    },
+    LeftSetting {
+        table: "notify",
+        key: "by",
+        word: Some("push"),
+        needed: &["command", "webhook"],
+        instead: "use `command` or `webhook` in its place, such as ntfy",
+    },
     // Without a host the table would mean this machine.
-    ("server", "hosts_file", None, &["host", "hosts"], "write the names of the hosts in `hosts`"),
+    LeftSetting {
+        table: "server",
+        key: "hosts_file",
+        word: None,
+        needed: &["host", "hosts"],
+        instead: "write the names of the hosts in `hosts`",
+    },
 ];
 
 /// A place, what is said there, and what to do about it.
@@ -24,12 +56,12 @@ pub(super) type Left = (Range<usize>, String, String);
 pub(super) fn taken_out(document: &mut DeTable<'_>) -> Vec<Left> {
     let mut left = Vec::new();
     for setting in LEFT {
-        match document.get_mut(setting.0).map(Spanned::get_mut) {
-            Some(DeValue::Table(table)) => drop(take_out(setting, table, &mut left)),
+        match document.get_mut(setting.table).map(Spanned::get_mut) {
+            Some(DeValue::Table(table)) => drop(setting.take_out(table, &mut left)),
             Some(DeValue::Array(tables)) => {
                 let kept = std::mem::replace(tables, DeArray::new()).into_iter().filter_map(|mut item| {
                     let is_kept = match item.get_mut() {
-                        DeValue::Table(table) => take_out(setting, table, &mut left),
+                        DeValue::Table(table) => setting.take_out(table, &mut left),
                         _ => true,
                     };
                     is_kept.then_some(item)
@@ -42,26 +74,29 @@ pub(super) fn taken_out(document: &mut DeTable<'_>) -> Vec<Left> {
     left
 }
 
-/// Takes it out of a table; returns false when that leaves the table, or its list, with nothing to say.
-fn take_out(&(_, key, word, needed, instead): &LeftSetting, table: &mut DeTable<'_>, left: &mut Vec<Left>) -> bool {
-    let mut note = |span: Range<usize>, what: &str| {
-        left.push((span, format!("`{what}` is no setting any more"), instead.to_owned()));
-    };
-    let Some(word) = word else {
-        let Some((written, _)) = table.remove_entry(key) else { return true };
-        note(written.span(), key);
-        return needed.iter().any(|other| table.contains_key(*other));
-    };
-    let Some(DeValue::Array(items)) = table.get_mut(key).map(Spanned::get_mut) else { return true };
-    let before = items.len();
-    let kept = std::mem::replace(items, DeArray::new()).into_iter().filter(|item| {
-        let is_it = item.get_ref().as_str() == Some(word);
-        if is_it {
-            note(item.span(), word);
-        }
-        !is_it
-    });
-    *items = kept.collect();
-    let is_emptied = items.is_empty() && before > 0;
-    !is_emptied || needed.iter().any(|other| table.contains_key(*other))
+impl LeftSetting {
+    /// Takes it out of a table; returns false when that leaves the table, or its list, with nothing to say.
+    fn take_out(&self, table: &mut DeTable<'_>, left: &mut Vec<Left>) -> bool {
+        let Self { key, word, needed, instead, .. } = self;
+        let mut note = |span: Range<usize>, what: &str| {
+            left.push((span, format!("`{what}` is no setting any more"), (*instead).to_owned()));
+        };
+        let Some(word) = word else {
+            let Some((written, _)) = table.remove_entry(*key) else { return true };
+            note(written.span(), key);
+            return needed.iter().any(|other| table.contains_key(*other));
+        };
+        let Some(DeValue::Array(items)) = table.get_mut(*key).map(Spanned::get_mut) else { return true };
+        let before = items.len();
+        let kept = std::mem::replace(items, DeArray::new()).into_iter().filter(|item| {
+            let is_it = item.get_ref().as_str() == Some(word);
+            if is_it {
+                note(item.span(), word);
+            }
+            !is_it
+        });
+        *items = kept.collect();
+        let is_emptied = items.is_empty() && before > 0;
+        !is_emptied || needed.iter().any(|other| table.contains_key(*other))
+    }
 }

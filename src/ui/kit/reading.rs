@@ -8,7 +8,8 @@ use ratatui::prelude::{Buffer, Line, Modifier, Rect, StatefulWidget, Style, Widg
 
 use super::frame::Look;
 use super::line::{self, Part, blank, field, span};
-use super::scroll::{Viewport, cursor};
+use super::list::cursor;
+use super::scroll::Viewport;
 use crate::present::text;
 use crate::status::Status;
 use crate::ui::theme::Parts;

@@ -18,7 +18,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("poll", 1_577),
     ("process", 1_510),
     ("recording", 840),
-    ("config", 1_390),
+    ("config", 1_410),
     ("sender", 1_360),
     ("delivery", 1_285),
     ("task", 1_205),
