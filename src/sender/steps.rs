@@ -29,7 +29,7 @@ pub struct StepLimits {
     pub enter_apart: Span,
     /// From the paste to Enter at most.
     pub enter_latest: Span,
-    /// From Enter until a prompt that still holds the text gets another Enter.
+    /// From Enter until a prompt that holds the text in another way gets another Enter.
     pub enter_again: Span,
     /// From the last Enter, or from an answer's keys, until nothing more is expected.
     pub reaction: Span,
@@ -62,8 +62,9 @@ pub(super) struct PromptFrame {
     dialog: bool,
     /// What a profile made of it; `None` without one.
     read: Option<ReadFrame>,
-    /// What stands in the prompt, and a hash of how it looks.
+    /// What stands in the prompt, and hashes of how that looks, without and with all that is drawn below it.
     composed: Option<Composed>,
+    drawn: u64,
     composer: u64,
     /// The last prompt above it.
     submitted: Option<Submitted>,
@@ -87,8 +88,13 @@ struct ReadFrame {
 impl PromptFrame {
     pub(super) fn new(screen: &Screen, facts: &PaneFacts, reading: Option<&Classification>) -> Self {
         let hash = |rows: &[Row]| fast_of(&(rows, facts.cursor));
-        // With all that is drawn below it.
-        let composer = reading.and_then(|reading| screen.rows().get(reading.composer.as_ref()?.start..));
+        let place = reading.and_then(|reading| reading.composer.clone()).unwrap_or_default();
+        let composer = screen.rows().get(place.start..).filter(|_| !place.is_empty());
+        // What is printed above it moves it, and the cursor with it.
+        let caret = facts
+            .cursor
+            .visible
+            .then(|| (facts.cursor.column, usize::from(facts.cursor.row).wrapping_sub(place.start)));
         let dialog = reading.is_some_and(|reading| reading.in_dialog);
         let read = reading.map(|reading| ReadFrame {
             supported: reading.assessment.availability == AssessedAvailability::Supported,
@@ -107,6 +113,7 @@ impl PromptFrame {
             dialog,
             read,
             composed: reading.and_then(|reading| reading.composed.clone()),
+            drawn: fast_of(&(screen.rows().get(place), caret)),
             composer: hash(composer.unwrap_or_default()),
             submitted: reading.and_then(|reading| reading.submitted_rows.clone()),
         }
@@ -441,8 +448,8 @@ impl<'a> Steps<'a> {
             });
         }
         let waited = now.less(at);
-        // Only an agent that took the paste and not the key gets another one.
-        if held && entry.presses == 1 && waited >= self.limits.enter_again {
+        // One that has not read the key yet may have opened a dialog by the time it reads another one.
+        if held && entry.presses == 1 && waited >= self.limits.enter_again && seen.is_drawn_anew(&entry.pasted) {
             entry.presses = 2;
             self.stage = PromptStage::ToEnter { entry, from: at };
             return Step::PressEnter;
@@ -490,6 +497,12 @@ impl PromptFrame {
     /// Whether the agent shows a paste of the text by its size alone.
     fn holds_a_paste_of(&self, text: &str) -> bool {
         self.composed.as_ref().is_some_and(|composed| composed.pastes() > Composed::of(text).pastes())
+    }
+
+    /// Whether the same text stands in the prompt in another way, as where a completion was put in or its list closed.
+    fn is_drawn_anew(&self, before: &PromptFrame) -> bool {
+        let is_held = before.editing() == Tri::Yes && self.composed == before.composed;
+        is_held && self.drawn != before.drawn
     }
 
     /// Whether a prompt that was not there before shows the text and something else.

@@ -11,7 +11,7 @@
 #   differ  opens a dialog of which one option gives the prompt back
 #   letter  opens a dialog that is answered with a letter and Enter
 #   hold    works until there is a file `go` beside its program, which it takes away
-#   twice   takes the next prompt with the second Enter only
+#   twice   takes the next prompt with the second Enter only; the first one puts a blank behind it, as a completion does
 #   deaf    never takes a prompt again
 #   nap N   works for so many seconds
 #   undo    works, and takes the prompt back as if it had never been sent
@@ -24,7 +24,8 @@ enters=1
 echo "Parrot v1.0.0"
 while IFS= read -r -e -p '❯ ' line; do
     for ((taken = 1; taken < enters; taken++)); do
-        IFS= read -r -e -p '❯ ' -i "$line" line
+        IFS= read -r -e -p '❯ ' -i "$line " line
+        line=${line% }
     done
     echo "» $line"
     case $line in

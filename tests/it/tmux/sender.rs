@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::copy_shell;
-use crate::support::private_tmux::PrivateTmux;
+use crate::support::private_tmux::{PrivateTmux, signal};
 use fleetwatch::dialog::{Dialog, in_words};
 use fleetwatch::history::History;
 use fleetwatch::operation::{Act, Asked, Operation, Outcome, Privacy, Producer, Recipient, Refusal, Reply, When};
@@ -27,15 +27,18 @@ struct Cage {
     directory: tempfile::TempDir,
 }
 
-/// A `tmux` that carries out what a test has put beside it right before it runs a script that holds a word: once, or
-/// each time and something else behind it.
-fn betrayer(directory: &Path) -> PathBuf {
+/// A `tmux` that carries out what a test has put beside it right before it runs a script that holds a word: once, also after as many
+/// others as are to be skipped, or each time and something else behind it.
+pub fn betrayer(directory: &Path) -> PathBuf {
     let path = directory.join("tmux");
     let script = format!(
         r#"#!/bin/bash
 cd '{}'
 [[ " $* " == *" source-file "* ]] && {{ script=1; input=$(cat; echo .); }}
-if [[ -e act && "$* $input" == *"$(<word)"* ]]; then mv act acted; . ./acted; fi
+if [[ -e act && "$* $input" == *"$(<word)"* ]]; then
+    skip=0; [ -e skip ] && skip=$(<skip)
+    if ((skip > 0)); then echo "$((skip - 1))" >skip; else mv act acted && . ./acted; fi
+fi
 [[ -e each && "$* $input" == *"$(<word)"* ]] && {{ . ./each; each=1; }}
 if [ "$script" ]; then printf %s "${{input%.}}" | tmux "$@"; else tmux "$@"; fi
 code=$?
@@ -143,16 +146,16 @@ impl Cage {
     }
 }
 
-async fn perform(sender: &Sender, to: &Recipient, act: Act) -> Outcome {
+pub async fn perform(sender: &Sender, to: &Recipient, act: Act) -> Outcome {
     let operation = Operation { at: Timestamp::default(), producer: Producer::CommandLine, to: to.clone(), act };
     sender.perform(operation, ()).await
 }
 
-fn prompt(text: &str) -> Act {
+pub fn prompt(text: &str) -> Act {
     Act::Prompt { text: text.to_owned(), when: When::Now }
 }
 
-fn answer(seen: &Dialog, reply: Reply) -> Act {
+pub fn answer(seen: &Dialog, reply: Reply) -> Act {
     Act::Answer { dialog: Arc::new(seen.clone()), asked: Asked::default(), reply }
 }
 
@@ -160,7 +163,7 @@ fn answer(seen: &Dialog, reply: Reply) -> Act {
 const PROGRAM: &str = "runs #{pane_current_command}";
 
 /// A busy machine draws late.
-fn patient() -> StepLimits {
+pub fn patient() -> StepLimits {
     let (reaction, calm) = (Span::from_secs(8), Span::from_secs(10));
     StepLimits { reaction, calm, enter_again: Span::from_millis(1500), ..StepLimits::default() }
 }
@@ -228,6 +231,27 @@ async fn a_prompt_that_needs_another_enter_gets_it() {
     cage.wait_for("● twice");
     assert_eq!(cage.send("now").await, Outcome::Accepted(None));
     cage.wait_for("● heard now");
+}
+
+/// A second Enter would be in its input by then, and it would read that as the answer.
+#[tokio::test]
+async fn an_agent_that_reads_enter_late_does_not_find_another_one_in_its_dialog() {
+    let cage = Cage::new();
+    let pane = cage.tmux.run(&["display-message", "-p", "-t", "main:", "#{pane_pid}"]);
+    let found = std::process::Command::new("pgrep").args(["-P", pane.trim()]).output().unwrap();
+    let parrot = String::from_utf8_lossy(&found.stdout).trim().parse().unwrap();
+    std::fs::write(cage.directory.path().join("word"), "send-keys").unwrap();
+    std::fs::write(cage.directory.path().join("act"), format!("kill -STOP {parrot}\n")).unwrap();
+    let limits = StepLimits { reaction: Span::from_secs(3), enter_again: Span::from_millis(500), ..patient() };
+    let outcome = perform(&cage.sender.clone().within(limits), &cage.parrot, prompt("ask")).await;
+    assert!(cage.was_betrayed());
+    signal("CONT", parrot);
+    cage.wait_for("» ask");
+    // If that was answered, nothing is there to be answered now.
+    cage.tmux.run(&["send-keys", "-t", "main:", "2"]);
+    cage.wait_for("● answered");
+    assert!(cage.screen().contains("● answered 2"), "{}", cage.screen());
+    assert!(matches!(&outcome, Outcome::Unverified { why } if why.contains("still in the prompt")), "{outcome}");
 }
 
 #[tokio::test]
