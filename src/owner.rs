@@ -48,7 +48,8 @@ use crate::tmux::{self, Error, Server};
 
 /// How often a process that polls by itself asks whether there is an owner to follow: each attempt is given up after as long.
 const ASK_AGAIN: Duration = wire::STOPPED;
-/// The same after an owner has refused it; by then another process may own the server. Each attempt reads all screens again.
+/// The same after an owner has refused it; by then another process may own the server. Each attempt reads all screens again. An owner
+/// that could not poll leaves the lease to others for as long.
 const ASK_REFUSER: Duration = Duration::from_secs(30);
 /// Attempts to follow an owner that is starting or ending, before the process polls for itself.
 const TRIES: u32 = 50;

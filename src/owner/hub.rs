@@ -14,12 +14,14 @@ use tokio::task::JoinHandle;
 use super::act::{self, Caller};
 use super::lease::Lease;
 use super::wire::{Asked, BEAT, ClientMessage, Hello, Lines, OwnerMessage, PROTOCOL, Rank, line};
-use super::{End, LocalEvent, OwnerEvent, WatchTask};
+use super::{ASK_REFUSER, End, LocalEvent, OwnerEvent, WatchTask};
 use crate::fleet::{Input, Told};
 use crate::poll;
 
 /// How long a client may take to introduce itself, and the owner to say what it knows.
 const GREETING: Duration = BEAT.saturating_mul(2);
+/// Polls in a row without a file that can be opened, until the owner leaves the server to a client.
+const HELPLESS: u32 = 3;
 /// The most messages that wait for one client. A client that takes none is dropped, and may connect again.
 const WAITING: usize = 128;
 
@@ -49,7 +51,7 @@ impl WatchTask {
         let (hello, held) = (self.settings.hello(&self.server), lease.held());
         let (joining, mut newcomers) = mpsc::channel::<Newcomer>(8);
         let (asking, mut asks) = mpsc::channel::<ClientMessage>(64);
-        let (mut clients, mut has_polled) = (Clients::default(), false);
+        let (mut clients, mut has_polled, mut helpless) = (Clients::default(), false, 0);
         self.has_clients.store(false, Ordering::Relaxed);
         let mut beat = tokio::time::interval(BEAT);
         beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -70,6 +72,13 @@ impl WatchTask {
                     has_polled |= is_last;
                     if is_last {
                         lease.mend_socket();
+                        // Without a file descriptor it cannot poll.
+                        helpless = if std::fs::File::open("/dev/null").is_ok() { 0 } else { helpless + 1 };
+                    }
+                    if helpless >= HELPLESS && clients.all.iter().any(|client| client.rank.may_own()) {
+                        tracing::warn!(server = %self.server, "no file can be opened: a client is to own the server");
+                        self.yields_until = Some(Instant::now() + ASK_REFUSER);
+                        return End::Changed;
                     }
                     let waiting = clients.waiting.extract_if(.., |(_, asked)| is_last && *asked <= began);
                     let waiting: Vec<OwnedWriteHalf> = waiting.map(|(writer, _)| writer).collect();

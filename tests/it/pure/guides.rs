@@ -45,7 +45,7 @@ const GUIDES: [(&str, usize); 9] = [
 const FOR_CONTRIBUTORS: [(&str, usize); 6] = [
     ("CHANGELOG.md", 600),
     ("docs/contract.md", 5680),
-    ("docs/architecture.md", 1340),
+    ("docs/architecture.md", 1351),
     ("docs/performance.md", 1010),
     ("docs/testing.md", 570),
     ("docs/glossary.md", 580),
