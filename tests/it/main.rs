@@ -53,6 +53,7 @@ mod tmux {
     mod owner;
     mod plugin;
     mod poll;
+    mod races;
     mod record;
     mod send;
     mod sender;
