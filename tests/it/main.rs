@@ -28,6 +28,7 @@ mod pure {
 mod recorded {
     mod facts;
     mod mutations;
+    mod played;
     mod recordings;
     mod scores;
     mod scores_live;

@@ -1,11 +1,10 @@
 //! What screens tell of agents beside their state, in the recordings of each version.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use fleetwatch::profile::ProfileSet;
-use fleetwatch::recording::{Archive, Player};
 use fleetwatch::state::FactName;
+
+use super::played::played;
 
 /// What the recordings of a version may show, and all of which they do show somewhere: `fact=value`, a `*` standing for any
 /// number.
@@ -38,22 +37,17 @@ const SHOWN: &[(&str, &[&str])] = &[
 
 #[test]
 fn screens_tell_the_same_facts_in_every_recording_of_a_version() {
-    let archive = Archive::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst")).unwrap();
-    let library = ProfileSet::builtin();
     let mut found: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     let (mut recordings, mut telling) = (0, 0);
-    for name in archive.names() {
-        let Some((folder, _)) = SHOWN.iter().find(|(folder, _)| name.split('/').next() == Some(folder)) else {
+    for played in played() {
+        let Some((folder, _)) = SHOWN.iter().find(|(folder, _)| played.name.split('/').next() == Some(folder)) else {
             continue;
         };
-        let (tool, version) = folder.rsplit_once('-').unwrap();
-        let profile = library.select(tool, Some(version), false).unwrap().profile;
-        let recording = archive.recording(name).unwrap();
         let mut reported = false;
-        for frame in Player::new(&recording).step_by(3) {
-            for (fact, value) in profile.read(&frame.screen, &frame.facts).facts {
+        for (_, reading) in played.readings().step_by(3) {
+            for (fact, value) in &reading.facts {
                 // Prompts are another thing in each recording.
-                if fact == FactName::LastPrompt {
+                if *fact == FactName::LastPrompt {
                     continue;
                 }
                 reported = true;

@@ -2,48 +2,41 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU16;
-use std::path::Path;
 
 use crate::scoring::truth::{Field, Truth};
 use fleetwatch::dialog::{Dialog, Manner, Verdict, in_words};
 use fleetwatch::hash::fnv;
-use fleetwatch::profile::{Composed, ProfileSet, Submitted};
-use fleetwatch::recording::{Archive, EventKind, Player, RecordedEvent, RecordingError, Size};
+use fleetwatch::profile::{Composed, Submitted};
+use fleetwatch::recording::{EventKind, RecordedEvent, Size};
 use fleetwatch::screen::Screen;
 
-fn archive() -> Result<Archive, RecordingError> {
-    Archive::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst"))
-}
+use super::played::{Played, archive, played};
 
 #[test]
 fn the_archive_holds_exactly_the_listed_recordings() {
-    let archive = archive().expect("the archive can be read");
-    let contents: String = archive
+    let contents: String = archive()
         .names()
         .map(|name| {
-            let bytes = archive.bytes(name).expect("a listed name has bytes");
+            let bytes = archive().bytes(name).expect("a listed name has bytes");
             format!("{:016x} {:>6} {name}\n", fnv(bytes), bytes.len())
         })
         .collect();
     assert_eq!(contents, include_str!("../../../recordings/CONTENTS"));
-    assert_eq!(archive.names().count(), 575);
+    assert_eq!(archive().names().count(), 575);
 }
 
 #[test]
 fn every_recording_is_read_played_and_labelled() {
-    let archive = archive().expect("the archive can be read");
-    for name in archive.names() {
-        let recording = archive.recording(name).expect("a recording can be read");
+    for Played { name, recording, frames, .. } in played() {
         let (directory, situation) = name.split_once('/').expect("a name has two parts");
         let header = &recording.header;
         let (tool, version) = (header.tool.as_deref().expect(name), header.version.as_deref().expect(name));
         assert_eq!(header.situation.as_deref(), Some(situation), "{name}");
         assert!(directory == format!("{tool}-{version}") || (directory, tool) == ("shell", "shell"), "{name}");
-        let frames: Vec<_> = Player::new(&recording).collect();
         assert!(!frames.is_empty(), "{name} has frames");
         assert!(frames.windows(2).all(|pair| pair[0].at < pair[1].at), "{name} runs forwards");
         assert!(frames.iter().any(|frame| !frame.screen.is_blank()), "{name} shows something");
-        let truth = Truth::of(&recording, name).expect("its truth can be read");
+        let truth = Truth::of(recording, name).expect("its truth can be read");
         let judged = Field::ALL.iter().any(|field| truth.labels(*field).iter().any(|label| label.value.is_some()));
         assert_eq!(judged, tool != "shell", "{name} is labelled");
     }
@@ -53,20 +46,15 @@ fn every_recording_is_read_played_and_labelled() {
 /// profile knows that it says.
 #[test]
 fn every_recorded_dialog_can_be_answered() {
-    let archive = archive().expect("the archive can be read");
-    let profiles = ProfileSet::builtin();
     let mut reported = String::new();
     let mut dialogs = 0;
     let mut of_keys_alone = BTreeSet::new();
-    for name in archive.names() {
-        let recording = archive.recording(name).expect("a recording can be read");
-        let (tool, version) = (recording.header.tool.as_deref().expect(name), recording.header.version.as_deref());
-        let Some(selected) = profiles.select(tool, version, false) else { continue };
-        let mut last: Option<Dialog> = None;
-        for frame in Player::new(&recording) {
-            let reading = selected.profile.read(&frame.screen, &frame.facts);
-            let Some(dialog) = reading.dialog.filter(|_| reading.in_dialog) else { continue };
-            if dialog.can_answer() && last.as_ref().is_some_and(|last| last.is_same(&dialog)) {
+    for played in played() {
+        let name = played.name;
+        let mut last: Option<&Dialog> = None;
+        for (frame, reading) in played.readings() {
+            let Some(dialog) = reading.dialog.as_ref().filter(|_| reading.in_dialog) else { continue };
+            if dialog.can_answer() && last.is_some_and(|last| last.is_same(dialog)) {
                 continue;
             }
             dialogs += 1;
@@ -115,23 +103,19 @@ fn every_recorded_dialog_can_be_answered() {
 /// What an agent shows of a submitted prompt is never taken for somebody else's typing.
 #[test]
 fn no_recorded_prompt_shows_more_than_was_typed() {
-    let archive = archive().expect("the archive can be read");
-    let profiles = ProfileSet::builtin();
     let mut compared = 0;
     // There the agent has lost a letter that was typed, so that its prompt is another one.
-    for name in archive.names().filter(|name| *name != "grok-0.0.34/simple-success") {
-        let recording = archive.recording(name).expect("a recording can be read");
-        let (tool, version) = (recording.header.tool.as_deref().expect(name), recording.header.version.as_deref());
-        let Some(selected) = profiles.select(tool, version, false) else { continue };
+    for played in played().iter().filter(|played| played.name != "grok-0.0.34/simple-success") {
+        let Played { name, recording, .. } = played;
         let typed = |event: &RecordedEvent| match &event.kind {
             EventKind::Input(text) => Some(text.clone()),
             _ => None,
         };
         let inputs: Vec<String> = recording.events.iter().filter_map(typed).filter(|text| text.len() > 3).collect();
         let mut last = None;
-        for frame in Player::new(&recording) {
-            let submitted = selected.profile.read(&frame.screen, &frame.facts).submitted_rows;
-            if submitted == last {
+        for (frame, reading) in played.readings() {
+            let submitted = &reading.submitted_rows;
+            if last == Some(submitted) {
                 continue;
             }
             for text in &inputs {
@@ -140,7 +124,7 @@ fn no_recorded_prompt_shows_more_than_was_typed() {
             }
             let shown = Composed::of(submitted.as_ref().map_or("", Submitted::first));
             compared += usize::from(submitted.is_some() && inputs.iter().any(|text| shown.is_part_of(text)));
-            last = submitted;
+            last = Some(submitted);
         }
     }
     assert!(compared > 100, "{compared} prompts were compared");
@@ -149,17 +133,14 @@ fn no_recorded_prompt_shows_more_than_was_typed() {
 /// The player copies only the rows that changed; an emulator beside it, whose screen is copied whole, must agree.
 #[test]
 fn frames_are_what_an_emulator_shows() {
-    let archive = archive().expect("the archive can be read");
     let mut compared = 0;
-    for name in
-        archive.names().filter(|name| name.ends_with("-success") || name.contains("resize") || name.contains("kill"))
-    {
-        let recording = archive.recording(name).expect("a recording can be read");
+    let is_chosen = |name: &str| name.ends_with("-success") || name.contains("resize") || name.contains("kill");
+    for Played { name, recording, frames, .. } in played().iter().filter(|played| is_chosen(played.name)) {
         let Size { columns, rows } = recording.header.size;
         let side = |n| NonZeroU16::new(n).expect("a side is never zero");
         let mut emulator = vt100::Parser::new(side(rows), side(columns), 0);
         let mut events = recording.events.iter().peekable();
-        for frame in Player::new(&recording) {
+        for frame in frames {
             while let Some(event) = events.next_if(|event| event.at <= frame.at) {
                 match &event.kind {
                     // The player leaves these out, since tmux does not make the character before them wide.

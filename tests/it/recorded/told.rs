@@ -1,6 +1,5 @@
 //! What one process tells the others is what it knows: screens and the states of terminals come back as they were.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use fleetwatch::fleet::{
@@ -8,21 +7,17 @@ use fleetwatch::fleet::{
     Settings, TerminalKey, Told,
 };
 use fleetwatch::profile::ProfileSet;
-use fleetwatch::recording::{Archive, Player, program};
+use fleetwatch::recording::program;
 use fleetwatch::screen::Screen;
 use fleetwatch::state::{State, Transition};
 
-fn archive() -> Archive {
-    Archive::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst")).unwrap()
-}
+use super::played::{Played, played};
 
 #[test]
 fn a_screen_comes_back_from_its_capture() {
-    let archive = archive();
     let mut screens = 0;
-    for name in archive.names() {
-        let recording = archive.recording(name).unwrap();
-        for frame in Player::new(&recording).step_by(9) {
+    for Played { name, frames, .. } in played() {
+        for frame in frames.iter().step_by(9) {
             let text = frame.screen.to_capture();
             let rows = u16::try_from(frame.screen.rows().len()).unwrap();
             assert_eq!(Screen::from_capture(text.as_bytes(), frame.screen.columns(), rows), *frame.screen, "{name}");
@@ -35,7 +30,6 @@ fn a_screen_comes_back_from_its_capture() {
 /// A fleet that is told of each poll, as JSON and from the fourth one on, shows and says the same as the one that sees them.
 #[test]
 fn a_fleet_that_is_told_shows_what_the_owner_shows() {
-    let archive = archive();
     let profiles = Arc::new(ProfileSet::builtin());
     let new = || Fleet::new(Settings::default(), Arc::clone(&profiles));
     let server = ServerId::default();
@@ -49,21 +43,20 @@ fn a_fleet_that_is_told_shows_what_the_owner_shows() {
         changed.collect()
     };
     let mut polls = 0;
-    for name in archive.names().step_by(3) {
-        let recording = archive.recording(name).unwrap();
+    for Played { name, recording, frames, .. } in played().iter().step_by(4) {
         let header = &recording.header;
         let (mut owner, mut client) = (new(), new());
-        for (index, frame) in Player::new(&recording).enumerate() {
+        for (index, frame) in frames.iter().cloned().enumerate() {
             let at = recording.began() + frame.at;
             let command = Some(frame.facts.command.as_str()).filter(|command| !command.is_empty());
             let report = PaneReport {
                 key: key.clone(),
-                place: PaneLocation { session: name.to_owned(), ..PaneLocation::default() }.into(),
+                place: PaneLocation { session: (*name).to_owned(), ..PaneLocation::default() }.into(),
                 cwd: None,
                 program: program(&profiles, header.tool.as_deref(), header.version.as_deref(), command),
                 facts: frame.facts,
                 capture: if frame.printed { Capture::Fresh(frame.screen) } else { Capture::Unchanged },
-                declared: Some(Declared { name: Some(name.to_owned()), ..Declared::default() }),
+                declared: Some(Declared { name: Some((*name).to_owned()), ..Declared::default() }),
                 record: None,
                 git: None,
                 agent_process: None,
@@ -114,7 +107,6 @@ fn a_fleet_that_is_told_shows_what_the_owner_shows() {
 /// state that it led to, and not with the one that holds when it is reported.
 #[test]
 fn what_was_missed_is_reported_with_the_state_of_its_time() {
-    let archive = archive();
     let profiles = Arc::new(ProfileSet::builtin());
     let new = || Fleet::new(Settings::default(), Arc::clone(&profiles));
     let server = ServerId::default();
@@ -128,12 +120,11 @@ fn what_was_missed_is_reported_with_the_state_of_its_time() {
         changed.collect()
     };
     let (mut missed, mut superseded) = (0, 0);
-    for name in archive.names().step_by(3) {
-        let recording = archive.recording(name).unwrap();
+    for Played { name, recording, frames, .. } in played().iter().step_by(4) {
         let header = &recording.header;
         let (mut fleet, mut late) = (new(), new());
         let (mut seen, mut reported) = (Vec::new(), Vec::new());
-        for (index, frame) in Player::new(&recording).enumerate() {
+        for (index, frame) in frames.iter().cloned().enumerate() {
             let at = recording.began() + frame.at;
             let command = Some(frame.facts.command.as_str()).filter(|command| !command.is_empty());
             let report = PaneReport {

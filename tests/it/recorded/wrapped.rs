@@ -1,10 +1,10 @@
 //! Agents that run behind another program are known by their screens alone: by their own profile's, and by no other's.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use fleetwatch::profile::ProfileSet;
-use fleetwatch::recording::{Archive, Player};
+
+use super::played::played;
 
 /// The agents whose screens are known so, of the version that the newest profile is made for.
 const KNOWN: &[&str] =
@@ -12,19 +12,17 @@ const KNOWN: &[&str] =
 
 #[test]
 fn a_screen_is_taken_for_the_agent_that_drew_it_and_for_no_other() {
-    let archive = Archive::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst")).unwrap();
     let profiles = ProfileSet::builtin();
     let mut found: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     let mut wrong: BTreeMap<(String, String), u64> = BTreeMap::new();
-    for name in archive.names() {
-        let recording = archive.recording(name).unwrap();
-        let tool = recording.header.tool.clone().unwrap_or_default();
+    for played in played() {
+        let tool = played.recording.header.tool.clone().unwrap_or_default();
         let (of_tool, all) = found.entry(tool.clone()).or_default();
-        for frame in Player::new(&recording).step_by(15).filter(|frame| !frame.facts.dead) {
+        for frame in played.frames.iter().step_by(15).filter(|frame| !frame.facts.dead) {
             *all += 1;
             match profiles.drawn_by(&frame.screen, &frame.facts) {
                 Some(by) if by == tool => *of_tool += 1,
-                Some(by) => drop(wrong.insert((name.to_owned(), by.to_owned()), frame.at.as_millis())),
+                Some(by) => drop(wrong.insert((played.name.to_owned(), by.to_owned()), frame.at.as_millis())),
                 None => {}
             }
         }

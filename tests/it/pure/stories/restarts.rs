@@ -6,26 +6,24 @@ use crate::scoring::score::in_parallel;
 use fleetwatch::fleet::{
     Capture, Declared, Fleet, Input, PaneId, PaneReport, PollResult, ServerId, ServerReport, TerminalKey,
 };
-use fleetwatch::profile::ProfileSet;
 use fleetwatch::recording::{Frame, Player, program};
 use fleetwatch::state::{Completion, Phase, State};
 use fleetwatch::time::Span;
 
-use super::{BEGINNING, Kept, archive, fleet};
+use super::{BEGINNING, Kept, archive, fleet, profiles};
 
 /// How often the terminal is polled.
 const TICK: u64 = 500;
 /// What was known for sure has come back within this time: what settles, settles again.
 const SOON: u64 = 2000;
 
-/// What is said at each poll of a recording, when another process takes over before the poll with a number.
-fn said(name: &str, restart: Option<u64>) -> Vec<State> {
+/// What is said at each poll of a recording until that is enough, when another process takes over before the poll with a number.
+fn said(name: &str, restart: Option<u64>, is_enough: impl Fn(&[State]) -> bool) -> Vec<State> {
     let recording = archive().recording(name).expect("a recording can be read");
     let key = TerminalKey { server: ServerId::default(), pane: PaneId(0), pid: 1, instance: Default::default() };
     let mut frames = Player::new(&recording).peekable();
     let mut latest: Option<Frame> = None;
     let (mut watching, mut kept) = (fleet(None), Kept::default());
-    let profiles = ProfileSet::builtin();
     let mut said = Vec::new();
     for poll in 0..=recording.duration().as_millis() / TICK {
         let now = BEGINNING + Span::from_millis(poll * TICK);
@@ -47,7 +45,7 @@ fn said(name: &str, restart: Option<u64>) -> Vec<State> {
             key: key.clone(),
             place: Default::default(),
             cwd: None,
-            program: program(&profiles, tool, version, command),
+            program: program(profiles(), tool, version, command),
             facts: frame.facts.clone(),
             capture: if frame.printed { Capture::Fresh(Arc::clone(&frame.screen)) } else { Capture::Unchanged },
             declared: Some(Declared { name: Some(name.to_owned()), ..Declared::default() }),
@@ -61,6 +59,9 @@ fn said(name: &str, restart: Option<u64>) -> Vec<State> {
         inputs.push(Input::Server(ServerReport::new(key.server.clone(), now, outcome)));
         inputs.into_iter().for_each(|input| hand(&mut watching, &mut kept, input, now));
         said.extend(watching.state(&key, now));
+        if is_enough(&said) {
+            break;
+        }
     }
     said
 }
@@ -78,9 +79,10 @@ fn the_second_half_of_a_recording_reads_the_same() {
     // Every fifth one: a recording is read twice.
     let names: Vec<&str> = archive().names().step_by(5).collect();
     let differing = in_parallel(&names, |name| {
-        let whole = said(name, None);
+        let to_its_end = |_: &[State]| false;
+        let whole = said(name, None, to_its_end);
         let half = whole.len() / 2;
-        let restarted = said(name, Some(half as u64));
+        let restarted = said(name, Some(half as u64), to_its_end);
         let soon = (SOON / TICK) as usize;
         let pairs = whole.iter().zip(&restarted).enumerate().skip(half + soon);
         let core = |s: &State| (s.diagnostics.availability, s.turn.phase, s.surface, s.last_turn.result, s.attention);
@@ -112,14 +114,16 @@ fn the_second_half_of_a_recording_reads_the_same() {
 #[test]
 fn what_has_come_to_rest_does_not_work_again_after_a_restart() {
     let names: Vec<&str> = archive().names().step_by(3).collect();
+    let soon = (SOON / TICK) as usize;
     let cases = in_parallel(&names, |name| {
-        let whole = said(name, None);
         let settles = |state: &State| {
             state.turn.phase == Phase::Ready && state.operator.completion == Completion::CandidateComplete
         };
-        let poll = (1..whole.len()).find(|poll| whole[*poll - 1..=*poll].iter().all(settles))?;
-        let restarted = said(name, Some(poll as u64));
-        let mut pairs = whole.iter().zip(&restarted).skip(poll).take((SOON / TICK) as usize);
+        let settled = |said: &[State], poll: usize| said[poll - 1..=poll].iter().all(settles);
+        let whole = said(name, None, |said| said.len() > soon && settled(said, said.len() - soon));
+        let poll = (1..whole.len()).find(|poll| settled(&whole, *poll))?;
+        let restarted = said(name, Some(poll as u64), |said| said.len() >= poll + soon);
+        let mut pairs = whole.iter().zip(&restarted).skip(poll).take(soon);
         let works = pairs.any(|(one, other)| one.turn.phase == Phase::Ready && other.turn.phase == Phase::Active);
         Some((works, format!("{name} at {poll}")))
     });
