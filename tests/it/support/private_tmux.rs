@@ -17,7 +17,7 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How many tests drive tmux at once at most, whatever `--test-threads` says. They wait more than they compute, but each has
 /// two or three servers, a dashboard and an agent, and what is late on a crowded machine fails tests about time.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 6;
 
 /// How many do now.
 static DRIVING: Mutex<usize> = Mutex::new(0);
