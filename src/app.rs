@@ -29,7 +29,7 @@ use crate::fleet::{Effect, FoundSession, ServerId, Terminal};
 use crate::history::{History, Questions};
 use crate::notify::Suppression;
 use crate::operation::Producer;
-use crate::owner;
+use crate::owner::{self, OwnerEvent};
 use crate::record::question::Answer;
 use crate::record::{Draft, Intent, IntentId, Stored};
 use crate::screen::harmless;
@@ -54,6 +54,8 @@ const FRAME: Duration = Duration::from_millis(33);
 const KEY_FRAME: Duration = Duration::from_millis(8);
 /// How long the first frame waits for the first answers, so that it has something to show.
 const FIRST_FRAME: Duration = Duration::from_millis(200);
+/// After so many of the longest ticks without a key the operator was away.
+const AWAY: u32 = 15;
 /// Events of the terminal that are taken in before a frame is drawn.
 const EVENTS_AT_ONCE: usize = 256;
 
@@ -109,11 +111,15 @@ struct App {
     tty: Tty,
     wants_to_end: bool,
     last_frame: Instant,
-    /// The clock as it was read for the next frame, or the one that is shown: all ages on it go by this time.
+    /// The clock as it was read for the next frame: all ages on it go by this time.
     now: Timestamp,
+    /// The same of the last frame.
+    shown_at: Timestamp,
     /// The last frame that a key asked for, and whether the next one is such: what agents do does not keep a key waiting.
     last_key_frame: Instant,
     is_key_frame: bool,
+    /// When the terminal last reported a key or a change of its size.
+    last_event: Option<Instant>,
     /// When the next frame is to be drawn because something has changed; times change by themselves.
     due: Option<Instant>,
     /// When to look which other servers the user has, where they are told of.
@@ -158,8 +164,10 @@ impl App {
             wants_to_end: false,
             last_frame: Instant::now(),
             now: clock::now(),
+            shown_at: Timestamp::default(),
             last_key_frame: Instant::now(),
             is_key_frame: false,
+            last_event: None,
             due: None,
             looks_at: tells_others.then(Instant::now),
         })
@@ -237,14 +245,12 @@ impl App {
                 self.want_frame(FRAME);
             }
             event = self.engine.next() => {
-                let is_own = matches!(event, EngineEvent::Update(Update::Operation(_)) | EngineEvent::Noted(_));
-                self.engine.handle(event, clock::now());
-                if is_own { self.want_answer() } else { self.want_frame(FRAME) }
+                self.take_in(event);
                 // Where reports come without a pause, frames go on.
                 while self.due.is_none_or(|due| Instant::now() < due)
                     && let Some(event) = self.engine.try_next()
                 {
-                    self.engine.handle(event, clock::now());
+                    self.take_in(event);
                     tokio::select! {
                         biased;
                         event = next_event(&mut self.events) => {
@@ -259,6 +265,20 @@ impl App {
             () = tokio::time::sleep_until(wake) => self.want_frame(Duration::ZERO),
         }
         Ok(())
+    }
+
+    /// Takes in what the engine has, and asks for a frame where that changes anything to show.
+    fn take_in(&mut self, event: EngineEvent) {
+        let is_own = matches!(event, EngineEvent::Update(Update::Operation(_)) | EngineEvent::Noted(_));
+        let is_quiet =
+            matches!(event, EngineEvent::Owner(OwnerEvent::Input(_)) | EngineEvent::Part | EngineEvent::Timeout);
+        let before = self.engine.fleet().version();
+        self.engine.handle(event, clock::now());
+        if is_own {
+            self.want_answer();
+        } else if !is_quiet || self.engine.has_updates() || self.engine.fleet().version() != before {
+            self.want_frame(FRAME);
+        }
     }
 
     /// Asks for a frame as soon as the last one is old enough.
@@ -285,7 +305,7 @@ impl App {
         let next = match self.lent {
             // The files are followed all the same.
             Some(_) => now + Span::SECOND,
-            None => self.ui.wake_at(&self.engine.fleet().view(self.now)),
+            None => self.ui.wake_at(&self.engine.fleet().view(self.shown_at)),
         };
         Instant::now() + Duration::from(next.since(now))
     }
@@ -299,15 +319,18 @@ impl App {
         if let Some(warning) = self.history.new_warning() {
             let remedy = self.history.remedy().map(|remedy| format!("; {remedy}")).unwrap_or_default();
             self.ui.notify_about(Topic::History, Status::Error, format!("{warning}{remedy}"), now);
+            self.want_frame(FRAME);
         }
         let health = self.history.health();
-        self.ui.set_history_trouble(health.trouble());
-        self.ui.set_cannot_wait(health.why_nothing_waits());
+        if self.ui.set_history_trouble(health.trouble()) | self.ui.set_cannot_wait(health.why_nothing_waits()) {
+            self.want_frame(FRAME);
+        }
         self.look_for_others();
         // What nobody sees does not count as seen, and no message goes before it was.
         if self.lent.is_none() {
             for request in self.ui.update(&self.engine.fleet().view(now)) {
                 self.carry_out(request).await?;
+                self.want_frame(FRAME);
             }
         }
         self.keep_drafts();
@@ -349,6 +372,7 @@ impl App {
             self.looks_at = Some(Instant::now() + self.engine.settings().poll.ticks.longest);
             let watched = self.engine.servers();
             self.ui.show_other_servers(living_but(&watched.iter().collect::<Vec<_>>()));
+            self.want_frame(FRAME);
         }
     }
 
@@ -397,7 +421,7 @@ impl App {
             Some(title) => self.tty.set_title(title)?,
             None => self.tty.give_title_back()?,
         }
-        self.last_frame = Instant::now();
+        (self.last_frame, self.shown_at) = (Instant::now(), self.now);
         if std::mem::take(&mut self.is_key_frame) {
             self.last_key_frame = self.last_frame;
         }
@@ -411,6 +435,11 @@ impl App {
             self.wants_to_end = true;
             return Ok(());
         };
+        let away = self.engine.settings().poll.ticks.longest * AWAY;
+        if self.last_event.replace(Instant::now()).is_none_or(|at| at.elapsed() >= away) {
+            // What stands still is polled less often, until somebody comes back to it.
+            self.engine.servers().iter().for_each(|server| self.engine.wake(server));
+        }
         let requests = self.ui.handle(&event, &self.engine.fleet().view(clock::now()));
         for request in requests {
             self.carry_out(request).await?;

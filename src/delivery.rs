@@ -220,14 +220,14 @@ struct Summaries {
     history: History,
     /// The summaries written last.
     last: HashMap<ServerId, ServerSummary>,
-    /// When that was compared with what there is, and whether something may have changed since.
-    followed_at: Option<Timestamp>,
+    /// The version of the view that they were compared with, and when; whether something may have changed since.
+    followed: Option<(Option<u64>, Timestamp)>,
     is_behind: bool,
 }
 
 impl Summaries {
     fn new(history: History) -> Self {
-        Self { history, last: HashMap::new(), followed_at: None, is_behind: false }
+        Self { history, last: HashMap::new(), followed: None, is_behind: false }
     }
 
     /// Writes the summaries that changed, for the servers that this process leads.
@@ -236,11 +236,12 @@ impl Summaries {
             return;
         }
         // Of a hundred servers there is news all the time.
-        self.is_behind = self.followed_at.is_some_and(|at| view.now.since(at) < WALKED);
-        if self.is_behind {
+        if let Some((version, _)) = self.followed.filter(|(_, at)| view.now.since(*at) < WALKED) {
+            // Another view is due; what else has changed can wait until the next one.
+            self.is_behind |= version.is_none() || version != view.version;
             return;
         }
-        self.followed_at = Some(view.now);
+        (self.followed, self.is_behind) = (Some((view.version, view.now)), false);
         // The rows of a silent server say so, and one that never answered has none.
         let answers = |server: &&&ServerView| match server.health {
             ServerHealth::Up | ServerHealth::NoServer(_) => !server.is_waiting(),
@@ -265,7 +266,7 @@ impl Summaries {
 
     /// When something has to be written again at the latest.
     fn poll_timeout(&self) -> Option<Timestamp> {
-        self.followed_at.filter(|_| self.is_behind).map(|at| at + WALKED)
+        self.followed.filter(|_| self.is_behind).map(|(_, at)| at + WALKED)
     }
 }
 

@@ -141,6 +141,8 @@ pub struct Fleet {
     effects: VecDeque<Effect>,
     now: Timestamp,
     /// Counts the inputs.
+    inputs: u64,
+    /// Counts those that changed what a view shows, times apart.
     version: u64,
     /// The terminals by how urgent they are, by their places in `entries`: several ask for a view between two inputs.
     order: OnceLock<Vec<usize>>,
@@ -167,6 +169,7 @@ impl Fleet {
             is_named: true,
             effects: VecDeque::new(),
             now: Timestamp::default(),
+            inputs: 0,
             version: 0,
             order: OnceLock::new(),
         }
@@ -175,11 +178,26 @@ impl Fleet {
     /// Handles an input. Inputs come in the order of their times; an earlier time counts as the latest one.
     pub fn handle(&mut self, input: Input, now: Timestamp) {
         self.now = self.now.max(now);
-        self.version += 1;
-        self.order.take();
-        match input {
+        self.inputs += 1;
+        let before = (self.entries.len(), self.effects.len());
+        // Whatever is not known to leave the view as it was changes it.
+        let stands_still = match input {
             Input::Server(report) => self.server(report),
             Input::Tasks(report) => self.tasks(report),
+            input => {
+                self.change(input);
+                false
+            }
+        };
+        if !stands_still || before != (self.entries.len(), self.effects.len()) {
+            self.version += 1;
+            self.order.take();
+        }
+    }
+
+    fn change(&mut self, input: Input) {
+        match input {
+            Input::Server(_) | Input::Tasks(_) => {}
             Input::TaskKilled { server, window, reason } => self.tasks.killed(&server, window, reason),
             Input::Known { key, known } => {
                 self.known.insert(key, (known, self.now));
@@ -217,6 +235,11 @@ impl Fleet {
     /// When the fleet wants to be called with [`Input::TimePassed`] at the latest.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         self.due.iter().find(|(_, key)| !self.yielded.contains(&key.server)).map(|(at, _)| *at)
+    }
+
+    /// Changes when what a view shows does, times apart.
+    pub fn version(&self) -> u64 {
+        self.version
     }
 
     /// The terminal with an identity; its times are as of the last input that concerned it.
@@ -306,7 +329,8 @@ impl Fleet {
         self.entries.is_empty() && self.tasks.all().is_empty()
     }
 
-    fn server(&mut self, report: ServerReport) {
+    /// Takes in a poll; returns whether the view is as it was, times apart.
+    fn server(&mut self, report: ServerReport) -> bool {
         self.pack_screens(&report);
         let ServerReport { server, at, load, replaced, outcome } = report;
         self.untold(&server);
@@ -318,34 +342,41 @@ impl Fleet {
         // What it shows first in this process may have been there before.
         let is_first = is_told || !has_answered;
         let is_whole = outcome.is_whole();
-        match outcome {
+        let was_up = view.health == ServerHealth::Up && has_answered && !is_told;
+        let stands_still = match outcome {
             PollResult::Listed(panes) => {
                 view.health = ServerHealth::Up;
                 let had_ended = view.ended_at.take().is_some();
                 view.answered_at = if is_whole { Some(at) } else { view.answered_at };
-                self.listed(&server, panes, |pane| replaced.reason(pane), is_first);
+                let stands_still = self.listed(&server, panes, |pane| replaced.reason(pane), is_first);
                 if had_ended {
                     self.came_back(&server);
                 }
+                stands_still && !had_ended
             }
             PollResult::Read { panes, .. } => {
                 view.answered_at = if is_whole { Some(at) } else { view.answered_at };
-                panes.into_iter().for_each(|pane| self.pane(pane, !is_first));
+                let mut stands_still = true;
+                for pane in panes {
+                    stands_still &= self.pane(pane, !is_first);
+                }
+                stands_still
             }
             PollResult::NoServer(problem) => {
                 (view.health, view.ended_at) = (ServerHealth::NoServer(problem), view.ended_at.or(Some(self.now)));
                 view.answered_at = Some(at);
                 self.listed(&server, Vec::new(), |_| GoneReason::Server, is_first);
+                false
             }
             PollResult::Failed(problem) => {
                 view.health = ServerHealth::Failed(problem.clone());
                 self.probe_failed(&server, &problem);
+                false
             }
-        }
+        };
         let count = self.of_server(&server).count();
-        if let Some(view) = self.servers.get_mut(&server) {
-            view.terminals = count;
-        }
+        let before = self.servers.get_mut(&server).map(|view| std::mem::replace(&mut view.terminals, count));
+        was_up && stands_still && before == Some(count)
     }
 
     /// Tasks have other names than terminals.
@@ -354,7 +385,9 @@ impl Fleet {
         self.effects.extend(renamed.map(|(server, window)| Effect::TaskIntroduced { server, window }));
     }
 
-    fn tasks(&mut self, report: TaskReport) {
+    /// Takes in the tasks of a poll; returns whether the view is as it was.
+    fn tasks(&mut self, report: TaskReport) -> bool {
+        let stands_still = self.tasks.stands_still(&report);
         let Taken { introduced, found, batch, standings } =
             self.tasks.take(report, self.now, (&self.names, &self.notes), self.settings.kept_transitions);
         let introduced = introduced.into_iter().map(|(server, window)| Effect::TaskIntroduced { server, window });
@@ -369,37 +402,7 @@ impl Fleet {
             self.effects.push_back(Effect::Tasks(batch));
         }
         self.tell_standings(standings);
-    }
-
-    fn listed(
-        &mut self,
-        server: &ServerId,
-        panes: Vec<PaneReport>,
-        reason: impl Fn(PaneId) -> GoneReason,
-        is_first: bool,
-    ) {
-        let listed: BTreeSet<&TerminalKey> = panes.iter().map(|pane| &pane.key).collect();
-        let is_here = |entry: &Entry| entry.gone_since().is_none() && !entry.is_told();
-        let here = self.of_server(server).filter(|(key, entry)| is_here(entry) && !listed.contains(key));
-        let missing: Vec<TerminalKey> = here.map(|(key, _)| key.clone()).collect();
-        // One whose pane another process has now has no row beside that one's.
-        let mut replaced = Vec::new();
-        for key in missing {
-            let reason = reason(key.pane);
-            self.observe(&key, Observation::Gone(reason));
-            if reason == GoneReason::ProcessReplaced && panes.iter().any(|pane| pane.key.pane == key.pane) {
-                replaced.push(key);
-            }
-        }
-        self.leave(replaced);
-        for pane in panes {
-            self.pane(pane, !is_first);
-        }
-        self.miss(server);
-        // Most polls change no name, and of a thousand terminals all would be named anew.
-        if !self.is_named {
-            self.name_apart();
-        }
+        stands_still
     }
 
     fn entry(&self, key: &TerminalKey) -> Option<&Entry> {
@@ -414,15 +417,16 @@ impl Fleet {
         here.map(|(key, entry)| (key, &**entry))
     }
 
-    fn pane(&mut self, report: PaneReport, is_new: bool) {
+    /// Takes in a pane; returns whether it is as it was.
+    fn pane(&mut self, report: PaneReport, is_new: bool) -> bool {
         let entry = self.entries.get_mut(&report.key);
         if entry.is_some_and(|entry| entry.stands_still(&report, self.now)) {
-            return;
+            return true;
         }
         let (key, is_fresh) = (report.key.clone(), matches!(report.capture, Capture::Fresh(_)));
         if self.entry(&key).is_some_and(|entry| entry.is_told() && report.is_awaited()) {
             // Until it is read here, it is as it was told.
-            return;
+            return true;
         }
         let named_by = self.entry(&key).map(Entry::naming);
         let told = self.take_over(&key);
@@ -448,6 +452,7 @@ impl Fleet {
             self.record(&key, transition);
         }
         self.submitted(&key);
+        false
     }
 
     /// Hands on what was sent to a terminal once that was read.
@@ -508,13 +513,6 @@ impl Fleet {
         if before != due {
             before.map(|at| self.due.remove(&(at, key.clone())));
             self.due.extend(due.map(|at| (at, key.clone())));
-        }
-    }
-
-    /// Forgets the timeout of a terminal that has left.
-    fn wait_no_more(&mut self, entry: &mut Entry) {
-        if let Some(at) = entry.due.take() {
-            self.due.remove(&(at, entry.terminal().key.clone()));
         }
     }
 

@@ -116,16 +116,9 @@ impl Poller {
         self.polls.recv().await
     }
 
-    /// Polls at once, and then more often for a while, because something was sent.
+    /// Polls at once, and then more often for a while: something was sent, or somebody looks.
     pub fn wake(&self) {
         self.requests.wake.notify_one();
-    }
-
-    /// Says whether a dashboard shows the server: else a fleet that stands still is polled less often.
-    pub fn set_shown(&self, is_shown: bool) {
-        if !self.requests.is_shown.swap(is_shown, Ordering::Relaxed) && is_shown {
-            self.wake();
-        }
     }
 
     /// Polls at once, and relies on nothing that was known before: somebody has a name to act on.
@@ -141,7 +134,6 @@ struct PollRequests {
     wake: Notify,
     /// The next poll is to ask for all facts of all panes.
     anew: AtomicBool,
-    is_shown: AtomicBool,
 }
 
 impl Drop for Poller {
@@ -177,7 +169,6 @@ pub fn spawn(
             if asked.anew.swap(false, Ordering::Relaxed) {
                 poller.rows.doubt();
             }
-            poller.memory.set_shown(asked.is_shown.load(Ordering::Relaxed));
             let polled = poller.poll().await;
             let pause = poller.pause();
             let kills = match &polled.tasks {

@@ -41,6 +41,7 @@ mod today;
 
 use std::sync::Arc;
 
+use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde::{Deserialize, Serialize};
 
@@ -170,6 +171,8 @@ pub struct Ui {
     /// The result that was last reported as seen, so that it is reported only once.
     reported_seen: Option<(TerminalKey, Timestamp)>,
     drawn: Drawn,
+    /// The last frame, and when one was last another than the one before.
+    shown: (Buffer, Timestamp),
     /// Whether something was opened that no frame has shown.
     has_opened: bool,
     /// When a key opened something at last.
@@ -199,6 +202,7 @@ impl Ui {
             awaited: None,
             reported_seen: None,
             drawn: Drawn::default(),
+            shown: (Buffer::default(), Timestamp::default()),
             has_opened: false,
             opened: None,
         }
@@ -245,14 +249,15 @@ impl Ui {
         self.muted
     }
 
-    /// Shows in the header what is wrong with the history, in a word or two, until something else is set.
-    pub fn set_history_trouble(&mut self, trouble: Option<&'static str>) {
-        self.history_trouble = trouble;
+    /// Shows in the header what is wrong with the history, in a word or two, until something else is set. Returns whether it
+    /// is another thing than before.
+    pub fn set_history_trouble(&mut self, trouble: Option<&'static str>) -> bool {
+        std::mem::replace(&mut self.history_trouble, trouble) != trouble
     }
 
     /// Says why no prompt can wait until its agent is ready, until it is told otherwise.
-    pub fn set_cannot_wait(&mut self, why: Option<&'static str>) {
-        self.memory.cannot_wait = why;
+    pub fn set_cannot_wait(&mut self, why: Option<&'static str>) -> bool {
+        std::mem::replace(&mut self.memory.cannot_wait, why) != why
     }
 
     /// Names servers of the user that are not watched, where there is nothing to show.

@@ -17,6 +17,7 @@ impl App {
     pub(super) fn follow_files(&mut self) {
         if self.watch.is_due(&self.config.ui.theme) {
             self.reload();
+            self.want_frame(super::FRAME);
         }
     }
 

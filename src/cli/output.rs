@@ -145,7 +145,7 @@ pub(super) fn start(path: &Path) -> Result<(), Failure> {
 
 /// Runs a command that polls tmux servers; the others start no runtime.
 pub(super) fn wait_for<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     runtime.context("the runtime cannot be started")?.block_on(command)
 }
 

@@ -1,19 +1,19 @@
 //! Terminals that come into the fleet as another process or the history knows them, and terminals that leave it or stay because
 //! their whole server is gone.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::entry::{Entry, KEEP_UNSEEN};
-use super::view::{PollResult, STANDS_STILL, ServerReport};
+use super::view::{PaneReport, PollResult, STANDS_STILL, ServerReport};
 use super::{Effect, Fleet, TerminalTransition};
-use crate::ids::{ServerId, TerminalKey};
+use crate::ids::{PaneId, ServerId, TerminalKey};
 use crate::screen::KeptScreen;
 use crate::state::{
     Availability, LEFT, LEFT_UNWATCHED, OperatorStatus, Phase, Summary, Transition, TurnResult, UiContext,
 };
 use crate::time::Timestamp;
-use crate::tracker::HANDOVER;
-use crate::tracker::TerminalHistory;
+use crate::tracker::{GoneReason, HANDOVER, Observation, TerminalHistory};
 
 /// The most screens that are packed after a report: each takes 0.1 ms.
 const PACKED_AT_ONCE: usize = 64;
@@ -63,6 +63,48 @@ impl Fleet {
             self.wait_for(&key);
         }
         self.tasks.came_back(server);
+    }
+
+    /// Takes in the panes of a server; returns whether all of them are as they were.
+    pub(super) fn listed(
+        &mut self,
+        server: &ServerId,
+        panes: Vec<PaneReport>,
+        reason: impl Fn(PaneId) -> GoneReason,
+        is_first: bool,
+    ) -> bool {
+        let listed: BTreeSet<&TerminalKey> = panes.iter().map(|pane| &pane.key).collect();
+        let is_here = |entry: &Entry| entry.gone_since().is_none() && !entry.is_told();
+        let here = self.of_server(server).filter(|(key, entry)| is_here(entry) && !listed.contains(key));
+        let missing: Vec<TerminalKey> = here.map(|(key, _)| key.clone()).collect();
+        let mut stands_still = missing.is_empty();
+        // One whose pane another process has now has no row beside that one's.
+        let mut replaced = Vec::new();
+        for key in missing {
+            let reason = reason(key.pane);
+            self.observe(&key, Observation::Gone(reason));
+            if reason == GoneReason::ProcessReplaced && panes.iter().any(|pane| pane.key.pane == key.pane) {
+                replaced.push(key);
+            }
+        }
+        self.leave(replaced);
+        for pane in panes {
+            stands_still &= self.pane(pane, !is_first);
+        }
+        self.miss(server);
+        // Most polls change no name, and of a thousand terminals all would be named anew.
+        if !self.is_named {
+            self.name_apart();
+            stands_still = false;
+        }
+        stands_still
+    }
+
+    /// Forgets the timeout of a terminal that has left.
+    pub(super) fn wait_no_more(&mut self, entry: &mut Entry) {
+        if let Some(at) = entry.due.take() {
+            self.due.remove(&(at, entry.terminal().key.clone()));
+        }
     }
 
     /// Terminals that were known and do not come into view have gone while nobody watched. A first poll may not find every

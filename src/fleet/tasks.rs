@@ -76,6 +76,14 @@ pub(super) struct Taken {
 }
 
 impl Tasks {
+    /// Whether a report says the same as the last one, and there is no task that time could change.
+    pub(super) fn stands_still(&self, report: &TaskReport) -> bool {
+        let TaskReport { server, at: _, poll, sessions } = report;
+        let is_idle = self.watches.get(server).is_some_and(|watch| watch.tasks().next().is_none());
+        let has_none = poll.sessions.iter().all(|session| session.windows.is_empty());
+        is_idle && has_none && !self.told.contains(server) && self.sessions.get(server) == Some(sessions)
+    }
+
     /// Handles a report. `names` are the ids of terminals, which tasks must not share.
     pub(super) fn take(
         &mut self,

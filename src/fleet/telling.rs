@@ -16,7 +16,7 @@ impl Fleet {
         self.untold.insert(server.clone(), Untold { tasks: Some(tasks.clone()), ..Untold::default() });
         Told {
             at: self.now,
-            version: self.version,
+            version: self.inputs,
             is_whole: true,
             server: self.servers.get(server).cloned(),
             terminals: self.of_server(server).map(|(_, entry)| entry.tell(None)).collect(),
@@ -58,7 +58,7 @@ impl Fleet {
         let terminals = untold.terminals.iter();
         Told {
             at: self.now,
-            version: self.version,
+            version: self.inputs,
             is_whole: false,
             server: self.servers.get(server).cloned(),
             terminals: terminals.filter_map(|(key, untold)| Some(self.entry(key)?.tell(Some(untold)))).collect(),

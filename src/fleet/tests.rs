@@ -604,3 +604,82 @@ fn what_ended_with_its_server_stays_until_the_server_is_back() {
     fleet.handle(Input::TimePassed, at(7202));
     assert_eq!(there(&fleet), [5]);
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config { cases: 64, failure_persistence: None, ..Default::default() })]
+
+    /// A dashboard draws nothing, and sorts nothing, as long as the version is the same.
+    #[test]
+    fn what_a_view_shows_changes_only_with_its_version(
+        steps in proptest::collection::vec((0..9_u8, 0..3_u32, 0..3_usize, 0..40_i64), 1..40)
+    ) {
+        const TEXTS: [&str; 3] = ["> ", "Do you want to proceed?\n > 1. Yes\n   2. No", "* Churning... (3s - esc to interrupt)"];
+        let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+        let (mut panes, mut at) = (vec![pane(0, 10), pane(1, 11)], Timestamp::from_millis(1_700_000_000_000));
+        for (what, id, text, pause) in steps {
+            at = at + Span::from_millis(pause.unsigned_abs() * 250);
+            panes.iter_mut().for_each(|pane| pane.capture = Capture::Unchanged);
+            let mut input = None;
+            if let Some(pane) = panes.iter_mut().find(|pane| pane.key.pane.0 == id) {
+                match what {
+                    0 => pane.capture = Capture::Fresh(Arc::new(Screen::from_text(TEXTS[text], 80))),
+                    1 => pane.cwd = Some(format!("/{text}")),
+                    2 => pane.facts.title = TEXTS[text].to_owned(),
+                    3 => pane.declared = None,
+                    4 => input = Some(Input::TimePassed),
+                    5 => input = Some(Input::Seen { key: pane.key.clone() }),
+                    6 => pane.program = Program::agent("claude", Some("2.1.197")),
+                    _ => {}
+                }
+            }
+            match what {
+                7 if panes.iter().any(|pane| pane.key.pane.0 == id) => panes.retain(|pane| pane.key.pane.0 != id),
+                7 => panes.push(pane(id, 20 + id)),
+                _ => {}
+            }
+            let outcome = match what {
+                8 => PollResult::Failed(Problem { kind: "timeout".to_owned(), message: TEXTS[text].to_owned() }),
+                _ => PollResult::Listed(panes.clone()),
+            };
+            let report = || Input::Server(ServerReport::new(ServerId::default(), at, outcome));
+            let shown = |fleet: &Fleet| {
+                let terminals = fleet.view(at).terminals.into_iter();
+                let states = terminals.map(|terminal| {
+                    let state = State { observed_at: at, ..fleet.state(&terminal.key, at).unwrap() };
+                    (state, terminal.place.clone())
+                });
+                let servers = fleet.servers().map(|server| (server.health.clone(), server.ended_at, server.terminals));
+                (states.collect::<Vec<_>>(), servers.collect::<Vec<_>>())
+            };
+            let before = (fleet.version(), shown(&fleet));
+            fleet.handle(input.unwrap_or_else(report), at);
+            while fleet.poll_effect().is_some() {}
+            if fleet.version() == before.0 {
+                proptest::prop_assert_eq!(&shown(&fleet), &before.1);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_fleet_at_rest_keeps_its_version_and_the_first_change_ends_that() {
+    let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
+    let mut poll = |second: i64, capture: Capture| {
+        let at = Timestamp::from_millis(1_700_000_000_000 + second * 1000);
+        let panes = vec![PaneReport { capture, ..pane(0, 10) }];
+        fleet.handle(Input::Server(ServerReport::new(ServerId::default(), at, PollResult::Listed(panes))), at);
+        while fleet.poll_effect().is_some() {}
+        fleet.version()
+    };
+    let screen = |draft: &str| {
+        let rule = "─".repeat(80);
+        let text = format!("{rule}\n❯\u{a0}{draft}\n{rule}\n  ? for shortcuts");
+        Capture::Fresh(Arc::new(Screen::from_text(&text, 80)))
+    };
+    poll(0, screen(""));
+    poll(60, Capture::Unchanged);
+    let rest = poll(90, Capture::Unchanged);
+    assert_eq!(poll(91, Capture::Unchanged), rest);
+    assert_eq!(poll(92, Capture::Unchanged), rest);
+    assert_ne!(poll(93, screen("goodbye")), rest, "the first change ends it");
+}

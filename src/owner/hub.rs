@@ -56,8 +56,6 @@ impl WatchTask {
         let mut beat = tokio::time::interval(BEAT);
         beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
-            let ranks = clients.all.iter().map(|client| client.rank).chain([self.settings.rank]);
-            poller.set_shown(ranks.max() == Some(Rank::Dashboard));
             tokio::select! {
                 Some(poll::Polled { began, input }) = poller.next() => {
                     // What was seen before this process was stopped is no news any more.
@@ -140,6 +138,7 @@ impl WatchTask {
                         return End::Changed;
                     }
                     clients.add((first, since), theirs.rank, (lines, writer), asking.clone());
+                    poller.wake();
                     self.mark_used();
                 }
                 Some(asked) = asks.recv() => match asked {

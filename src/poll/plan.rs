@@ -299,11 +299,6 @@ impl ServerMemory {
         self.pace.hurry();
     }
 
-    /// Says whether a dashboard shows the server.
-    pub(super) fn set_shown(&mut self, is_shown: bool) {
-        self.pace.is_shown = is_shown;
-    }
-
     /// How long to wait for the next poll after one that took this long.
     pub(super) fn pause(&self, took: Duration) -> Duration {
         if self.awaited.is_empty() { self.pace.pause(took) } else { Duration::ZERO }
@@ -393,8 +388,7 @@ fn runs_only_a_dashboard(start_command: &str) -> bool {
 
 // How often a server is polled.
 
-/// Polls without a change until the tick grows from the shortest to the usual, to the slow, and to the longest one, which needs
-/// that no dashboard shows the server.
+/// Polls without a change until the tick grows from the shortest to the usual, to the slow, and to the longest one.
 const QUIET_POLLS: [u32; 3] = [8, 20, 50];
 /// The slow tick, in usual ones.
 const SLOW: u32 = 2;
@@ -429,13 +423,11 @@ struct Pace {
     failures: u32,
     /// Whether the last failure says that there is no server.
     no_server: bool,
-    /// Whether a dashboard shows the server.
-    is_shown: bool,
 }
 
 impl Pace {
     fn new(ticks: Ticks, host: Option<u64>) -> Self {
-        Self { ticks, host, quiet: 0, failures: 0, no_server: false, is_shown: true }
+        Self { ticks, host, quiet: 0, failures: 0, no_server: false }
     }
 
     /// Records a successful poll.
@@ -477,7 +469,7 @@ impl Pace {
         match self.quiet {
             quiet if quiet < QUIET_POLLS[0] => self.ticks.shortest,
             quiet if quiet < QUIET_POLLS[1] => self.ticks.usual,
-            quiet if quiet < QUIET_POLLS[2] || self.is_shown => self.slow(),
+            quiet if quiet < QUIET_POLLS[2] => self.slow(),
             _ => self.ticks.longest,
         }
     }

@@ -12,6 +12,9 @@ use crate::fleet::View;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
+/// How long a frame without a change stands at most; a minute that is over is shown so late.
+const STILL: Span = Span::SECOND.times(2);
+
 impl Ui {
     /// Draws a frame. Nothing of it depends on anything but this dashboard and the view.
     pub fn draw(&mut self, frame: &mut Frame<'_>, view: &View<'_>) {
@@ -31,11 +34,19 @@ impl Ui {
             self.draw_regions(buffer, area, view);
         }
         frame::fit(buffer, self.options.depth, self.options.ascii);
+        let (last, changed_at) = &mut self.shown;
+        if last != buffer {
+            last.area = buffer.area;
+            last.content.clone_from(&buffer.content);
+            *changed_at = view.now;
+        }
     }
 
     /// When the frame has to be drawn again at the latest, because a time on it will have changed.
     pub fn wake_at(&self, view: &View<'_>) -> Timestamp {
-        let second = view.now + Span::SECOND;
+        // Where no time changed for so long, none is shown to the second.
+        let is_still = view.now.since(self.shown.1) >= STILL;
+        let second = view.now + if is_still { STILL } else { Span::SECOND };
         let step = theme::SPINNER_STEP;
         let moves = self.options.motion && self.options.theme.frames(self.options.ascii) > 1;
         let turns = moves && self.drawn.any_spinner;

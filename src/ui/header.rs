@@ -296,7 +296,7 @@ fn data(canvas: &Canvas<'_>, view: &View<'_>) -> Line<'static> {
 /// A round time that an age is below, in words and as a span. It is rounded up, never down, and in steps that are so
 /// wide that the usual pause between two polls does not make it flicker.
 fn bound(age: Span) -> (String, Span) {
-    const STEPS: [u64; 10] = [2, 3, 5, 10, 15, 20, 30, 45, 60, 90];
+    const STEPS: [u64; 9] = [3, 5, 10, 15, 20, 30, 45, 60, 90];
     let seconds = (age.as_millis() + EARLY.as_millis()) / 1000 + 1;
     match STEPS.into_iter().find(|&step| seconds <= step) {
         Some(step) => (format!("{step}s"), Span::from_secs(step)),
@@ -534,8 +534,8 @@ mod tests {
             let (_, limit) = bound(Span::from_millis(ms));
             assert!(limit.as_millis() > ms, "{ms} ms");
         }
-        assert_eq!(bound(Span::from_millis(20)).0, "2s");
-        assert_eq!(bound(Span::from_millis(1950)).0, "3s");
+        assert_eq!(bound(Span::from_millis(20)).0, "3s");
+        assert_eq!(bound(Span::from_millis(2950)).0, "5s");
         assert_eq!(bound(Span::from_secs(1050)).0, "18m");
     }
 }
