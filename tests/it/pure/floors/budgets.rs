@@ -12,7 +12,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("tracker", 2_890),
     ("profile", 2_860),
     ("tmux", 2_935),
-    ("fleet", 2_580),
+    ("fleet", 2_590),
     ("app", 2_115),
     ("serve", 1_780),
     ("poll", 1_577),
