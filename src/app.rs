@@ -1,8 +1,8 @@
 //! The dashboard as a program: one loop over keys, reports, outcomes and time; the only place that owns the terminal.
 
-mod actors;
 mod appearance;
 mod keeper;
+mod keyboards;
 mod lending;
 mod reload;
 mod requests;
@@ -16,9 +16,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_core::Stream as _;
+use futures_util::Stream as _;
 use ratatui::crossterm::event::{Event, EventStream};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::clock;
@@ -29,7 +30,7 @@ use crate::fleet::{Effect, FoundSession, ServerId, Terminal};
 use crate::history::{History, Questions};
 use crate::notify::Suppression;
 use crate::operation::Producer;
-use crate::owner::{self, OwnerEvent};
+use crate::owner::{self, Actor, OwnerEvent};
 use crate::record::question::Answer;
 use crate::record::{Draft, Intent, IntentId, Stored};
 use crate::screen::harmless;
@@ -37,14 +38,14 @@ use crate::sender::OperationEvent;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Span, Timestamp};
-use crate::tmux::living_but;
+use crate::tmux::{Inside, living_but};
 use crate::ui::{Action, OverlayEvent, Topic, Ui, UiOptions, outcome_text};
-use actors::{Actors, Continuation};
 pub use appearance::Environment;
 use appearance::FileWatch;
 pub use appearance::{LoadResult, LoadSource, ProfilesResult};
 pub use keeper::kept_flags;
 use keeper::{ChoiceStore, DraftStore};
+use keyboards::Keyboards;
 pub use terminal::AppError;
 use terminal::{Lent, SignalRequest, Signals, Tty, given_back};
 
@@ -85,10 +86,22 @@ pub async fn run(settings: Settings) -> Result<(), AppError> {
     app.run().await
 }
 
+/// What the dashboard does once a task has ended.
+type Continuation = Box<dyn FnOnce(&mut App) -> Result<(), AppError> + Send>;
+
 struct App {
     engine: Engine,
     ui: Ui,
-    actors: Actors<Self>,
+    actor: Actor,
+    /// What must not be left half done: a prompt that is pasted but not submitted.
+    sends: JoinSet<()>,
+    keyboards: Keyboards,
+    /// The tmux that the dashboard itself runs in.
+    inside: Option<Inside>,
+    /// Held by who keeps a choice in a file: choices are kept in the order in which they are made.
+    choosing: Arc<Mutex<()>>,
+    /// Where async tasks that have ended say what to do with their results.
+    to_done: mpsc::UnboundedSender<Continuation>,
     drafts: DraftStore,
     choices: ChoiceStore,
     history: History,
@@ -102,7 +115,7 @@ struct App {
     config: Config,
     watch: FileWatch,
     /// What to do with the results of async tasks that have ended.
-    done: mpsc::UnboundedReceiver<Continuation<Self>>,
+    done: mpsc::UnboundedReceiver<Continuation>,
     signals: Signals,
     /// Whoever holds the terminal reads its events; nobody else may.
     events: Option<EventStream>,
@@ -142,11 +155,16 @@ impl App {
         let drafts = DraftStore::start(&config.history, &mut ui);
         let choices = ChoiceStore::start(&config.history, &mut ui);
         let (questions, answers) = history.questions(profiles);
-        let (to_app, done) = mpsc::unbounded_channel();
+        let (to_done, done) = mpsc::unbounded_channel();
         Ok(Self {
             engine,
             ui,
-            actors: Actors::new(actor, to_app),
+            actor,
+            sends: JoinSet::new(),
+            keyboards: Keyboards::default(),
+            inside: Inside::new(std::env::var("TMUX").ok(), std::env::var("TMUX_PANE").ok()),
+            choosing: Arc::default(),
+            to_done,
             drafts,
             choices,
             follow_ups: BTreeMap::new(),
@@ -396,7 +414,9 @@ impl App {
         for waiting in self.still_waiting() {
             let _ = writeln!(io::stderr(), "{}", harmless(&waiting));
         }
-        for left in self.engine.leave(self.actors.finish()).await {
+        self.keyboards = Keyboards::default();
+        let arrive = async { while self.sends.join_next().await.is_some() {} };
+        for left in self.engine.leave(arrive).await {
             let _ = writeln!(io::stderr(), "warning: {}", harmless(&left));
         }
         while let Some(update) = self.engine.poll_update() {

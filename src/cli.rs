@@ -12,7 +12,6 @@ mod demo;
 mod doctor;
 mod explain;
 mod failure;
-mod faults;
 mod history;
 mod list;
 mod name;
@@ -101,14 +100,7 @@ pub fn run() -> ExitCode {
     let read = |matches: ArgMatches| Cli::from_arg_matches(&matches);
     let cli = match command.try_get_matches_from_mut(std::env::args_os()).and_then(read) {
         Ok(read) => read,
-        Err(error) => {
-            // What was understood of the line is not asked for again.
-            let understood = Cli::command().ignore_errors(true).try_get_matches_from(std::env::args_os());
-            if let Ok(Ok(options)) = understood.map(|matches| GlobalOptions::from_arg_matches(&matches)) {
-                commands::complete_hints(&options.place());
-            }
-            return usage::from_clap(&error, &command);
-        }
+        Err(error) => return usage::from_clap(&error),
     };
     commands::complete_hints(&cli.options.place());
     let server = crate::tmux::local(cli.options.socket_name.clone(), None);

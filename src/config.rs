@@ -78,14 +78,16 @@ impl Config {
     }
 }
 
-/// How agents are started.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// How `fleetwatch new` starts agents.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
 pub struct NewConfig {
-    /// Where working trees are made; `None` is beside the repository.
+    /// The directory in which `--worktree` makes working trees; none means beside the repository.
     pub worktrees: Option<PathBuf>,
-    /// Files that git ignores and that a new working tree gets from the repository.
+    /// Files that git ignores and that a new working tree gets from the repository, by their names below it.
     pub copy: Vec<String>,
-    /// Programs with their arguments, by the names to start them by.
+    /// Programs with their arguments, by the names to start them by: of an agent's own name, or others.
     pub starts: BTreeMap<String, Vec<String>>,
 }
 

@@ -8,23 +8,10 @@ mod player;
 mod stage;
 
 use crate::recording::{Archive, Recording, RecordingError};
-use crate::sender::ASTRAY;
 use crate::time::Span;
-use crate::ui::{LEFT_TO_NEXT, STILL_LOOKING, TEXT_THEN_ENTER, TOOK_ANSWER};
 
 pub use player::{Play, play};
 pub use stage::{Demo, Sweep, history_of, leave, running, sweep};
-
-/// What is said of agents and servers as it holds for recordings.
-pub fn worded(text: &str) -> String {
-    let text = text.replace(ASTRAY, "this is a recording: its cursor does not move, and it takes no text");
-    let text = text.replace(TEXT_THEN_ENTER, "a text, which this recording does not take");
-    let text = text.replace(LEFT_TO_NEXT, "it is dropped with the demo");
-    let text = text.replace(STILL_LOOKING, "quit and run `fleetwatch demo` again");
-    // Those that can be refused have a recording of that as well.
-    let goes_on = text.contains(TOOK_ANSWER) && !text.contains(&format!("{TOOK_ANSWER}: refused"));
-    if goes_on { text + "; the recording goes on as recorded" } else { text }
-}
 
 // Who plays what in the demo.
 
@@ -146,23 +133,6 @@ impl Scene {
 mod scenes_tests {
     use super::*;
     use crate::recording::{EventKind, Player};
-
-    #[test]
-    fn what_is_said_of_recordings_is_said_in_plain_words() {
-        let said = worded(&format!("not taken: {ASTRAY}; nothing was typed"));
-        assert!(said.starts_with("not taken: this is a recording: "), "{said}");
-        // It is said before somebody waits for what cannot come.
-        let sends = worded(&format!("sends: Tab, {TEXT_THEN_ENTER}"));
-        assert_eq!(sends, "sends: Tab, a text, which this recording does not take");
-        // What it does next may not be what was answered.
-        let took = worded(&format!("billing {TOOK_ANSWER}: working again"));
-        assert_eq!(took, "billing took the answer: working again; the recording goes on as recorded");
-        assert_eq!(worded("pricing took the answer: refused"), "pricing took the answer: refused");
-        assert_eq!(
-            worded("it is gone since 14:02; still looking for it"),
-            "it is gone since 14:02; quit and run `fleetwatch demo` again"
-        );
-    }
 
     #[test]
     fn every_scene_can_be_played() {

@@ -37,7 +37,6 @@ use crate::state::KeptNote;
 use crate::time::{Span, Timestamp};
 use crate::tmux::Error;
 pub use survey::{Freshness, PATIENCE, survey};
-use update::prompted;
 pub use update::{Update, warning_of};
 
 /// Events of watchers that wait to be handled; with more than that the watchers wait themselves.
@@ -57,7 +56,7 @@ pub enum EngineEvent {
     /// A server was polled, or this process has another role for it.
     Owner(OwnerEvent),
     /// What this process does for another one has come further.
-    Asked(OperationEvent),
+    Operation(OperationEvent),
     /// The operator says something of a terminal, in any process.
     Noted(KeptNote),
     /// Something to show or to print.
@@ -232,7 +231,7 @@ impl Engine {
     pub fn handle(&mut self, event: EngineEvent, now: Timestamp) {
         match event {
             EngineEvent::Owner(event) => self.owner_event(event, now),
-            EngineEvent::Asked(event) => self.operation_event(&event, now),
+            EngineEvent::Operation(event) => self.operation_event(&event, now),
             EngineEvent::Noted(noted) => self.take(Input::Noted(noted), now),
             EngineEvent::Update(update) => {
                 if let Update::Operation(event) = &update {
@@ -419,7 +418,7 @@ impl Engine {
             OwnerEvent::Refused { server, why } => {
                 self.updates.push_back(Update::Refused(owner::refusal(&server, &why)));
             }
-            OwnerEvent::Asked { server, asked } => match asked {
+            OwnerEvent::Client { server, asked } => match asked {
                 ClientMessage::Seen { key } if key.server == server => self.see(key, now),
                 ClientMessage::TaskKilled { window, reason } => self.task_killed(server, window, reason, now),
                 ClientMessage::Seen { .. } | ClientMessage::Wake => {}
@@ -463,11 +462,12 @@ impl Engine {
         if self.follows(&key.server) {
             return;
         }
-        prompted(event, now).into_iter().for_each(|input| self.take(input, now));
-        if let (OperationEvent::Ended(_, outcome), Act::Answer { .. }) = (event, &operation.act)
-            && outcome.is_accepted()
-        {
-            self.see(key, now);
+        match (event, &operation.act) {
+            (OperationEvent::Begun(_), Act::Prompt { text, .. }) => {
+                self.take(Input::Submitted { key, at: now, text: text.clone() }, now);
+            }
+            (OperationEvent::Ended(_, outcome), Act::Answer { .. }) if outcome.is_accepted() => self.see(key, now),
+            _ => {}
         }
     }
 
@@ -558,7 +558,7 @@ async fn next_of(acting: &mut Option<Acting>) -> EngineEvent {
         Some(event) = acting.operations.recv() => Update::Operation(event),
         Some(event) = acting.deliveries.recv() => Update::Delivery(event),
         Some(news) = acting.intents.recv() => Update::Intent(news),
-        Some(event) = acting.asked.recv() => return EngineEvent::Asked(event),
+        Some(event) = acting.asked.recv() => return EngineEvent::Operation(event),
         Some(noted) = acting.notes.recv() => return EngineEvent::Noted(noted),
         else => pending().await,
     })

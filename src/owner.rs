@@ -74,7 +74,7 @@ pub enum OwnerEvent {
     /// Another process asks for an operation on the server.
     Act(Box<Caller>),
     /// A client asks for something else.
-    Asked { server: ServerId, asked: ClientMessage },
+    Client { server: ServerId, asked: ClientMessage },
     /// A client wants to know what is known of the server after all earlier inputs, and what changes later; or it takes over
     /// from this process, which yields.
     Share { server: ServerId, yields: bool, reply: oneshot::Sender<Box<Told>> },
@@ -115,7 +115,7 @@ enum LocalEvent {
     /// It handled a notice.
     Handled(NoticeId),
     /// It has something for the owner.
-    Asked(ClientMessage),
+    Client(ClientMessage),
 }
 
 /// What is watched, and by which rules: processes that differ in it do not follow each other.
@@ -200,7 +200,7 @@ impl Watcher {
     /// Has the owner do something, or know it; where that is this process, it polls at once.
     pub fn tell_owner(&self, asked: ClientMessage) {
         // It has ended where nobody listens.
-        let _ = self.to_task.send(LocalEvent::Asked(asked));
+        let _ = self.to_task.send(LocalEvent::Client(asked));
     }
 
     /// Tells the clients what has changed; `false` if there are none.
@@ -449,7 +449,7 @@ impl WatchTask {
                     }
                 }
                 Some(event) = self.local_events.recv() => match event {
-                    LocalEvent::Asked(_) => poller.wake(),
+                    LocalEvent::Client(_) => poller.wake(),
                     // A process that is alone has no clients.
                     LocalEvent::Told(_) | LocalEvent::Handled(_) => {}
                 },

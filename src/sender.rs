@@ -16,7 +16,6 @@ use std::time::Instant;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-pub use answering::ASTRAY;
 pub use prompt_back::PromptBack;
 pub use steps::StepLimits;
 

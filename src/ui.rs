@@ -46,16 +46,14 @@ use ratatui::layout::Rect;
 use serde::{Deserialize, Serialize};
 
 pub use action::Action;
-pub use dialog::TEXT_THEN_ENTER;
-pub use header::STILL_LOOKING;
-pub use keymap::{Binding, Context, Keymap, KeymapError};
+pub use keymap::{Binding, Context, Keymap};
 pub use lists::decided;
 pub use memory::Waiting;
 pub use options::UiOptions;
 pub use overlay::OverlayEvent;
 pub use request::{Copied, Decision, Request};
-pub use theme::{Appearance, Depth, Theme, ThemeError};
-pub use toast::{TOOK_ANSWER, Topic, outcome_text};
+pub use theme::{Appearance, Depth, Theme};
+pub use toast::{Topic, outcome_text};
 
 use crate::fleet::{ServerId, TerminalKey, View};
 use crate::present::arrangement::{Grouping, RowKey, Sort, TableRow};
@@ -79,9 +77,6 @@ use layout::{Panes, Regions};
 use memory::OverlayMemory;
 use order::RowSelection;
 use overlay::{Flow, Overlay, OverlayContext, OverlayKind, OverlayPlace};
-
-/// What becomes of a prompt that waits when the dashboard is left.
-pub const LEFT_TO_NEXT: &str = "whoever watches next sends it";
 
 /// The layout that the operator has chosen while the dashboard ran, which the next one begins with. One more choice is
 /// one more field, with a default for files that have none.

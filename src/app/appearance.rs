@@ -57,8 +57,7 @@ pub(super) fn beside(files: &[PathBuf]) -> Vec<PathBuf> {
 /// The shipped keymap with the operator's own laid over it.
 fn keymap(directories: &[PathBuf]) -> Result<Keymap, ConfigError> {
     let Some((path, text)) = first(directories, Path::new("keymap.toml"))? else { return Ok(Keymap::shipped()) };
-    let own =
-        Keymap::parse(&text).map_err(|error| ConfigError::at(&path, &text, Some(error.at), error.what, error.hint))?;
+    let own = Keymap::parse(&text).map_err(|fault| ConfigError::of(&path, &text, fault))?;
     Ok(Keymap::shipped().overlaid(own))
 }
 
@@ -66,10 +65,7 @@ fn keymap(directories: &[PathBuf]) -> Result<Keymap, ConfigError> {
 fn theme(name: &str, directories: &[PathBuf]) -> Result<Theme, ConfigError> {
     let file = config::theme_file(name);
     if let Some((path, text)) = file.map_or(Ok(None), |file| first(directories, &file))? {
-        return Theme::parse(&text).map_err(|error| {
-            let hint = error.hint.unwrap_or_else(|| "the built-in themes are examples to copy from".to_owned());
-            ConfigError::at(&path, &text, Some(error.at), error.what, hint)
-        });
+        return Theme::parse(&text).map_err(|fault| ConfigError::of(&path, &text, fault));
     }
     Theme::shipped(name).ok_or_else(|| {
         let names = Theme::names().collect::<Vec<_>>().join(", ");

@@ -20,8 +20,8 @@ use crate::state::KeptNote;
 use crate::status::Status;
 use crate::task::{Batch, Happening, TaskEvent};
 use crate::time::Timestamp;
-use crate::tmux::{self, Clipboard, Jump, Server, Start};
-use crate::ui::{Copied, Decision, LEFT_TO_NEXT, OverlayEvent, Request, Topic, Waiting, decided};
+use crate::tmux::{self, Clipboard, Inside, Jump, Server, Start};
+use crate::ui::{Copied, Decision, OverlayEvent, Request, Topic, Waiting, decided};
 
 /// Earlier prompts that the composer offers, of one terminal and of all.
 const RECALLED: usize = 200;
@@ -60,25 +60,47 @@ impl App {
             Request::Ask(question) => self.questions.ask(question),
             Request::Unqueue(keys) => self.unqueue(keys),
             Request::Prompts(key) => self.look_up_prompts(key),
-            Request::Edit(text) => self.edit(text)?,
+            Request::OpenEditor(text) => self.edit(text)?,
             Request::Perform(operation) => match &operation.act {
                 Act::Prompt { when: When::Ready, .. } => self.queue(operation),
-                _ => self.actors.perform(operation),
+                Act::Keys { .. } | Act::Interrupt { .. } => {
+                    self.keyboards.press(&operation, &self.actor, &mut self.sends);
+                }
+                _ => {
+                    let actor = self.actor.clone();
+                    // Those that are done need no place any more.
+                    while self.sends.try_join_next().is_some() {}
+                    self.sends.spawn(async move { drop(actor.perform(operation, ()).await) });
+                }
             },
         }
         Ok(())
     }
 
+    /// Does something that takes time in a task of its own, and then something with the result.
+    pub(super) fn work<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+        then: impl FnOnce(&mut App, T) -> Result<(), AppError> + Send + 'static,
+    ) {
+        let done = self.to_done.clone();
+        tokio::spawn(async move {
+            let result = work.await;
+            // Nobody listens any more when the dashboard has been left.
+            let _ = done.send(Box::new(move |app| then(app, result)));
+        });
+    }
+
     /// Brings the operator to a terminal, or lends the terminal to what does.
     fn jump(&mut self, key: TerminalKey) {
-        let (tmux, inside, to) = (self.tmux(), self.actors.inside.clone(), key.clone());
+        let (tmux, inside, to) = (self.tmux(), self.inside.clone(), key.clone());
         let jump = async move { Server::new(to.server.clone(), tmux)?.jump(&to, inside.as_ref()).await };
-        self.actors.work(jump, move |app, jump| {
+        self.work(jump, move |app, jump| {
             match jump {
                 Ok(Jump::Switched) => {
                     app.saw(key, "jumped to it");
                     // A popup would go on to hide what was jumped to.
-                    app.wants_to_end |= app.actors.in_popup() && app.lent.is_none();
+                    app.wants_to_end |= app.inside.as_ref().is_some_and(Inside::is_popup) && app.lent.is_none();
                 }
                 // The key was pressed twice, or something else was begun meanwhile.
                 Ok(Jump::Attach(_)) if app.lent.is_some() => {}
@@ -110,7 +132,7 @@ impl App {
             return Ok(());
         };
         self.tty.copy(&clip.text)?;
-        let (tmux, inside) = (self.tmux(), self.actors.inside.clone());
+        let (tmux, inside) = (self.tmux(), self.inside.clone());
         // What tmux around the dashboard does with it, if there is one.
         let clipboard = async move {
             match inside {
@@ -118,7 +140,7 @@ impl App {
                 None => None,
             }
         };
-        self.actors.work(clipboard, move |app, clipboard| {
+        self.work(clipboard, move |app, clipboard| {
             let (status, message) = message(&what, &clip, clipboard.as_ref());
             app.ui.notify_about(Topic::Clipboard, status, message, clock::now());
             Ok(())
@@ -134,7 +156,7 @@ impl App {
             let own = key.map(|key| reader.prompts(Some(&key), RECALLED)).transpose();
             Some((own.ok().flatten().unwrap_or_default(), reader.prompts(None, RECALLED).unwrap_or_default()))
         });
-        self.actors.work(prompts, |app, prompts| {
+        self.work(prompts, |app, prompts| {
             if let Ok(Some((own, all))) = prompts {
                 app.ui.prompts(&own, &all, &app.engine.fleet().view(clock::now()));
             }
@@ -153,7 +175,7 @@ impl App {
                 (true, true) => Git::of_process().await?.difference(directory.as_ref()).await,
             }
         };
-        self.actors.work(read, move |app, diff| {
+        self.work(read, move |app, diff| {
             app.ui.on_event(OverlayEvent::Diff { key: &key, diff: &diff }, &app.engine.fleet().view(clock::now()));
             Ok(())
         });
@@ -185,7 +207,7 @@ impl App {
             let path = path.ok_or_else(|| "no history is kept, so there is no place for notes".to_owned())?;
             keep_note(&path, &kept, &name, clock::now()).map_err(|trouble| trouble.to_string())
         });
-        self.actors.work(work, |app, kept| {
+        self.work(work, |app, kept| {
             if let Err(why) = kept.unwrap_or_else(|error| Err(error.to_string())) {
                 app.complain(&format!("the note was not kept: {why}"));
             }
@@ -214,7 +236,7 @@ impl App {
                 history.written(history::WRITTEN).await;
                 Server::new(of.server.clone(), tmux)?.kill_task(&of, window).await
             };
-            self.actors.work(kill, move |app, killed| {
+            self.work(kill, move |app, killed| {
                 let (status, message) = match killed {
                     Ok(true) if ended => {
                         app.did(Some(key.clone()), name.clone(), OperatorAction::Prune);
@@ -237,7 +259,7 @@ impl App {
         let begin = async move {
             Server::new(of.server.clone(), tmux)?.begin_again(&of, window, None, clock::now().as_millis()).await
         };
-        self.actors.work(begin, move |app, begun| {
+        self.work(begin, move |app, begun| {
             let (status, message) = match begun {
                 Ok(Start::Begun(begun)) => {
                     app.did(Some(begun.key), name.clone(), action);
@@ -259,7 +281,7 @@ impl App {
     /// Keeps that a session is one of tasks, or no longer. The file is locked by whoever else writes it, which may take as
     /// long as it likes.
     fn adopt(&self, server: ServerId, session: String, adopt: bool) {
-        let (choosing, to, name) = (Arc::clone(&self.actors.choosing), server.clone(), session.clone());
+        let (choosing, to, name) = (Arc::clone(&self.choosing), server.clone(), session.clone());
         let keep = async move {
             let _in_order = choosing.lock_owned().await;
             let change = move || match Adopted::location() {
@@ -271,7 +293,7 @@ impl App {
                 Err(error) => Err(error.to_string()),
             }
         };
-        self.actors.work(keep, move |app, kept| {
+        self.work(keep, move |app, kept| {
             match kept {
                 Ok(()) => app.adopted(server, session, adopt),
                 Err(error) => app.ui.notify(Status::Failed, format!("nothing was changed: {error}"), clock::now()),
@@ -403,7 +425,7 @@ impl App {
             let outbox = Intents::open(&path, now);
             outbox.and_then(|mut outbox| work(&mut outbox, now)).map_err(|trouble| trouble.to_string())
         });
-        self.actors.work(work, move |app, done| {
+        self.work(work, move |app, done| {
             then(app, done.unwrap_or_else(|error| Err(error.to_string())));
             Ok(())
         });
@@ -452,7 +474,11 @@ impl App {
     pub(super) fn still_waiting(&self) -> Vec<String> {
         let waiting = self.follow_ups.values().filter(|it| it.recipient.is_some() && waits(it));
         let message = |it: &Intent| {
-            let message = format!("a prompt is queued for {}, and {LEFT_TO_NEXT}: {}", it.target, it.message_text());
+            let message = format!(
+                "a prompt is queued for {}, and whoever watches next sends it: {}",
+                it.target,
+                it.message_text()
+            );
             self.ui.hint_in_place(&message)
         };
         waiting.map(message).collect()

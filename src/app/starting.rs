@@ -41,7 +41,7 @@ impl App {
             let place = launcher.here.as_deref().map(|here| format!("It starts in {here}.")).unwrap_or_default();
             (launcher.offers(&line), place, line)
         });
-        self.actors.work(found, |app, found| {
+        self.work(found, |app, found| {
             if let Ok((offers, place, line)) = found {
                 let event = OverlayEvent::Offers { line: &line, place: &place, offers: &offers };
                 app.ui.on_event(event, &app.engine.fleet().view(clock::now()));
@@ -59,7 +59,7 @@ impl App {
                 tokio::task::spawn_blocking(move || launcher.in_repository()).await.map_err(Objection::bare)?;
             launcher.start(&order, clock::now()).await
         };
-        self.actors.work(start, |app, started| {
+        self.work(start, |app, started| {
             let now = clock::now();
             let told = started.as_ref().map(drop);
             app.ui.on_event(OverlayEvent::Started(told), &app.engine.fleet().view(now));
@@ -102,7 +102,7 @@ impl App {
             None => Closing::Force,
         };
         self.did(Some(key.clone()), name.clone(), OperatorAction::of_word("closed"));
-        let (actor, tmux, copied) = (self.actors.actor(), self.tmux(), self.config.new.copy.clone());
+        let (actor, tmux, copied) = (self.actor.clone(), self.tmux(), self.config.new.copy.clone());
         let of = key.clone();
         let close = async move {
             let server = Server::new(of.server.clone(), tmux)?;
@@ -114,7 +114,7 @@ impl App {
             };
             Ok::<_, Objection>((closed, left))
         };
-        self.actors.work(close, move |app, done| {
+        self.work(close, move |app, done| {
             app.engine.wake(&key.server);
             let (status, message) = match &done {
                 Ok((Closed::Ended, _)) => (Status::Finished, format!("{name} has ended")),
@@ -155,7 +155,7 @@ impl App {
             }
             launch::remove_worktree(&of, &left).await
         };
-        self.actors.work(remove, move |app, removed| {
+        self.work(remove, move |app, removed| {
             let (status, message) = match removed {
                 Ok(()) => (Status::Finished, format!("{path} was removed")),
                 Err(why) => (Status::Error, format!("{path} stays: {}", why.in_full())),

@@ -9,10 +9,10 @@ use clap::builder::PossibleValuesParser;
 use serde_json::{Map, Value, json};
 use toml::de::{DeTable, DeValue};
 
-use super::faults::{FileKind, of_file};
 use super::options::{toml_files, user_profiles};
 use super::{Done, Failure, GlobalOptions, dashboard, output};
 use crate::config::{self, Config, ConfigError, DEFAULT_TEXT, Loaded, Position, SCHEMA, SearchPath};
+use crate::profile::ProfileSet;
 use crate::ui::{Keymap, Theme};
 
 /// Print the default configuration; show, check or find yours.
@@ -28,7 +28,7 @@ enum ConfigCommand {
     /// Print the commented default configuration, to start your own from.
     #[command(before_help = "Example: fleetwatch config default > config.toml")]
     Default,
-    /// Check a configuration and report every error with line, column and what to do.
+    /// Check a configuration and report what is wrong, with line, column and what to do.
     #[command(before_help = "Example: fleetwatch config check config.toml")]
     Check {
         /// The file; default: the one in use, with the keymap, themes and profiles beside it.
@@ -199,7 +199,33 @@ fn paths(options: &GlobalOptions) -> Done {
     Ok(code)
 }
 
-// `fleetwatch config check`: every fault of the operator's files.
+// `fleetwatch config check`: what is wrong in the operator's files.
+
+/// The kind of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FileKind {
+    Configuration,
+    Keymap,
+    Theme,
+    Profiles,
+}
+
+/// The fault at which the reader of a file stops.
+fn first_fault(kind: FileKind, path: &Path) -> Option<Failure> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => return Some(ConfigError::unreadable(path, &error).into()),
+    };
+    let placed = |fault| Failure::from(ConfigError::of(path, &text, fault));
+    match kind {
+        FileKind::Configuration => Config::parse(&text, path).err().map(Failure::from),
+        FileKind::Keymap => Keymap::parse(&text).err().map(placed),
+        FileKind::Theme => Theme::parse(&text).err().map(placed),
+        FileKind::Profiles => ProfileSet::check(&path.display().to_string(), &text)
+            .err()
+            .map(|error| Failure::usage(error).hint("`fleetwatch profiles show claude` prints one to start from")),
+    }
+}
 
 /// What a check of the operator's files found.
 pub(super) struct Checked {
@@ -221,9 +247,9 @@ pub(super) fn checked(file: Option<&Path>, options: &GlobalOptions) -> Checked {
     };
     let mut good = Vec::new();
     for (kind, path) in &files {
-        match of_file(*kind, path) {
-            found if found.is_empty() => good.push(path.clone()),
-            found => faults.extend(found),
+        match first_fault(*kind, path) {
+            None => good.push(path.clone()),
+            Some(fault) => faults.push(fault),
         }
     }
     let is_default = faults.is_empty() && !files.iter().any(|(kind, _)| *kind == FileKind::Configuration);

@@ -53,7 +53,7 @@ pub async fn run_on(server: ServerId, config: Config, options: &GlobalOptions) -
     let config = Config { ui: own.ui, templates: own.templates, ..config };
     let profiles = Arc::new(options.profiles()?);
     let watching = owner::Settings { rank: Rank::Dashboard, ..owner::Settings::new(&config, profiles) };
-    let (greeting, hint) = (Some(DEMO), crate::demo::worded as fn(&str) -> String);
+    let (greeting, hint) = (Some(DEMO), completed);
     show(Settings { config, watching, servers, source, greeting, hint, tells_others: false }).await
 }
 

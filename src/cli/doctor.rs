@@ -351,13 +351,8 @@ fn unwatched(watched: &[&ServerId]) -> Option<Finding> {
 struct ServerAnswer {
     panes: usize,
     version: String,
-    /// How long the first call took, which may have to connect to the host.
-    first: Duration,
-    /// How long the next one took.
-    next: Duration,
-    /// Seconds that the server's clock is ahead of ours.
-    ahead: i64,
-    /// The connection to its host.
+    /// How long a call took, once there was a connection to its host.
+    took: Duration,
     connection: Option<String>,
 }
 
@@ -447,17 +442,11 @@ fn record(agent: &Terminal, watched: &Watched) -> String {
 
 async fn ask(watched: &Watched, id: &ServerId) -> Result<ServerAnswer, tmux::Error> {
     let server = watched.server(id)?;
-    let start = Instant::now();
     server.poll(&[]).await?;
-    let first = start.elapsed();
-    let (start, asked_at) = (Instant::now(), clock::now());
+    let start = Instant::now();
     let poll = server.poll(&[]).await?;
-    let next = start.elapsed();
-    // The server's clock has whole seconds, at some moment between the question and the answer.
-    let (clock, asked, answered) = (poll.clock, asked_at.as_millis() / 1000, clock::now().as_millis() / 1000);
-    let ahead = if clock > answered { clock - answered } else { (clock - asked).min(0) };
-    let connection = server.connection();
-    Ok(ServerAnswer { panes: poll.panes.len(), version: poll.version, first, next, ahead, connection })
+    let (took, connection) = (start.elapsed(), server.connection());
+    Ok(ServerAnswer { panes: poll.panes.len(), version: poll.version, took, connection })
 }
 
 /// The finding on a server. One that does not run is no obstacle to watching the others.
@@ -486,22 +475,11 @@ fn server_finding(server: &ServerId, answer: &Result<ServerAnswer, tmux::Error>,
 }
 
 impl ServerAnswer {
-    /// The findings on the server. A clock that differs is only mentioned: no state depends on it.
     fn text(&self) -> String {
-        let ServerAnswer { panes, version, first, next, ahead, connection } = self;
-        let mut text = format!("within {}, with {} in tmux {version}", millis(*next), counted(*panes, "pane"));
-        let Some(connection) = connection else { return text };
-        let _ = write!(text, "; the first call took {}; {connection}", millis(*first));
-        if *ahead != 0 {
-            let way = if *ahead > 0 { "ahead of" } else { "behind" };
-            let _ = write!(text, "; its clock is {} s {way} ours, which changes no state", ahead.abs());
-        }
-        text
+        let ServerAnswer { panes, version, took, connection } = self;
+        let connection = connection.as_ref().map(|connection| format!("; {connection}")).unwrap_or_default();
+        format!("within {} ms, with {} in tmux {version}{connection}", took.as_millis(), counted(*panes, "pane"))
     }
-}
-
-fn millis(time: Duration) -> String {
-    format!("{} ms", time.as_millis())
 }
 
 fn terminal() -> Vec<Finding> {

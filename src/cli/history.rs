@@ -20,9 +20,9 @@ use crate::fleet::{ServerId, TerminalKey};
 use crate::history;
 use crate::history::{Grain, History, Period, Reader, RecordFilter, Settings, StoredTerminal, WriterState, day_totals};
 use crate::present::objection::Objection;
-use crate::present::sentence::{Actor, Sentence};
+use crate::present::sentence::{Doer, Sentence};
 use crate::present::target::resolve_past;
-use crate::present::totals::{self, TotalsWords, signs_explained, turns_told};
+use crate::present::totals::{TotalsWords, turns_told};
 use crate::present::{document, sentence, text, times};
 use crate::record::timeline::Holder;
 use crate::record::totals::{DayTotals, Totals, TotalsOf};
@@ -226,7 +226,7 @@ fn sentences(reader: &mut Reader, filter: &RecordFilter) -> Result<Vec<HistoryLi
         for record in page.into_iter().rev() {
             let Some(sentence) = sentence::of(&record.body, &harmless(&record.name)) else { continue };
             // Keys that are typed one by one are one line, of the time of the first; each prompt and answer has its own.
-            let is_repeatable = sentence::is_repeatable(&record.body) && sentence.actor == Actor::You;
+            let is_repeatable = sentence::is_repeatable(&record.body) && sentence.actor == Doer::You;
             let continues = |(later, told, _): &&mut (Stored, Sentence, u32)| {
                 is_repeatable && record.key == later.key && *told == sentence
             };
@@ -359,31 +359,22 @@ fn fields(totals: &Totals) -> Map<String, Value> {
     fields
 }
 
-/// The totals of each day in a line. Where a terminal has no room for the words, signs say how turns ended, and a line below
-/// what they mean.
+/// The totals of each day in a line.
 fn table(by: TotalsOf, days: &[DayTotals], width: Option<usize>) -> String {
     let heading = by.word().to_uppercase();
-    let head = ["DAY", &heading, "WORKED", "WAITED", "TOKENS", "COST", "TURNS"];
-    let rows = |sign: Option<&dyn Fn(Status) -> String>| {
-        let row = |day: &DayTotals| {
-            let TotalsWords { worked, waited, turns, tokens, cost } = TotalsWords::of(&day.whole);
-            let turns = Some(turns_told(&turns, sign)).filter(|turns| !turns.is_empty());
-            let mut row = vec![day.date.to_string(), text::cut(&harmless(&day.name), NAME).into_owned()];
-            row.extend([worked, waited, tokens, cost, turns].map(|words| words.unwrap_or_else(|| "-".to_owned())));
-            row
-        };
-        days.iter().map(row).collect::<Vec<_>>()
+    let mut head = vec!["DAY", &heading, "WORKED", "WAITED", "TOKENS", "COST", "TURNS"];
+    let row = |day: &DayTotals| {
+        let TotalsWords { worked, waited, turns, tokens, cost } = TotalsWords::of(&day.whole);
+        let turns = Some(turns_told(&turns)).filter(|turns| !turns.is_empty());
+        let mut row = vec![day.date.to_string(), text::cut(&harmless(&day.name), NAME).into_owned()];
+        row.extend([worked, waited, tokens, cost, turns].map(|words| words.unwrap_or_else(|| "-".to_owned())));
+        row
     };
-    let in_words = aligned(&head, &rows(None), None);
-    if width.is_none_or(|width| in_words.lines().all(|line| text::width(line) <= width)) {
-        return in_words;
-    }
-    let sign = |status: Status| totals::sign(status).to_string();
-    let (mut head, mut rows) = (head.to_vec(), rows(Some(&sign)));
+    let mut rows = days.iter().map(row).collect::<Vec<_>>();
     // Without its day, whose it is and what came of it, a line says nothing.
     let last = head.len() - 1;
     make_room(&mut head, &mut rows, |nth| nth < 2 || nth == last, width.unwrap_or(usize::MAX));
-    format!("{}{}\n", aligned(&head, &rows, width), signs_explained(&sign))
+    aligned(&head, &rows, width)
 }
 
 #[cfg(test)]
@@ -404,7 +395,6 @@ mod tests {
         insta::assert_snapshot!(table(TotalsOf::Terminal, std::slice::from_ref(&day), Some(40)), @r"
         DAY         TERMINAL         TURNS
         2026-11-21  a name that is…  -
-        ✓ finished ✗ failed ⊘ interrupted
         ");
         let json = to_json(&day, TotalsOf::Agent);
         assert_eq!((&json["day"], &json["agent"]), (&json!("2026-11-21"), &json!(day.name)));

@@ -150,8 +150,8 @@ pub(super) fn unless_unclear(filter: &Filter, why: Failure) -> Failure {
 pub(super) fn keep_what_fits(filter: &Filter, view: &mut View<'_>, flags: &Flags, whole: &str) -> Result<(), Failure> {
     let (doubt, was_empty) = (filter.doubt(view), Item::all(view).is_empty());
     let now = view.now;
-    let names = filter.as_names().filter(|names| Item::all(view).into_iter().any(names.matcher(flags, now)));
-    let mut fits = filter.matcher(flags, now);
+    let names = filter.as_names().filter(|it| Item::all(view).into_iter().any(|item| it.lets(item, flags, now)));
+    let fits = |item: Item<'_>| filter.lets(item, flags, now);
     view.terminals.retain(|terminal| fits(Item::from(*terminal)));
     view.tasks.retain(|task| fits(Item::from(*task)));
     let nothing_fits = Item::all(view).is_empty();
@@ -179,9 +179,8 @@ const WIDEST: usize = 240;
 
 /// The table of terminals and tasks, a line each, below a head.
 ///
-/// Without `chosen` columns, the `usual` ones, else those of a dashboard so wide. What an agent does gets its third of a line
-/// before others say more of it, and then what is left of the line. What does not fit even so is cut, long names first. Returns
-/// the titles of the columns that have no room as well.
+/// Without `chosen` columns, the `usual` ones, else those of a dashboard so wide. What an agent does gets what the others leave of a
+/// line. Returns the titles of the columns that have no room as well.
 fn table(
     items: &[Item<'_>],
     (chosen, usual): (Option<Vec<&'static Column>>, Option<&[&str]>),
@@ -197,7 +196,7 @@ fn table(
     };
     let columns = chosen.unwrap_or_else(usual);
     let words = |item: Item<'_>, column: &&Column| match column.title {
-        WHAT => item.whole_what(),
+        WHAT if width.is_none() => item.whole_what(),
         _ => (column.words)(item, now),
     };
     let line = |item: &Item<'_>| columns.iter().map(|column| cell(&words(*item, column))).collect();
@@ -205,26 +204,12 @@ fn table(
     let mut head: Vec<&'static str> = columns.iter().map(|column| column.title).collect();
     let left_out = width.map(|width| make_room(&mut head, &mut rows, |nth| columns[nth].stays(), width));
     let most_said = most_said(&head);
-    if let Some(width) = width.filter(|_| head.get(most_said) == Some(&WHAT)) {
-        shorten(items, &mut rows, most_said, width);
-    }
     let state = head.iter().position(|title| *title == STATE);
     if no_headers {
         head.clear();
     }
     let colors = state.map(|nth| (nth, items.iter().map(|item| console::color(item.status())).collect()));
     (laid_out(&head, &rows, most_said, width, colors), left_out.unwrap_or_default())
-}
-
-/// Says what an agent does in short where the other columns leave no room for all of it: each option of a dialog shows its
-/// beginning.
-fn shorten(items: &[Item<'_>], rows: &mut [Vec<String>], what: usize, width: usize) {
-    let widest = |nth: usize| rows.iter().map(|row| text::width(&row[nth]) + GAP).max().unwrap_or_default();
-    let columns = rows.first().map_or(0, Vec::len);
-    let room = width.saturating_sub((0..columns).filter(|nth| *nth != what).map(widest).sum());
-    for (item, row) in items.iter().zip(rows).filter(|(_, row)| text::width(&row[what]) > room) {
-        row[what] = cell(&item.what_within(room));
-    }
 }
 
 /// The column that says most, and may take what is left of a line.
@@ -278,7 +263,7 @@ fn most_cells(says_most: bool, width: usize) -> usize {
     if says_most { width / 3 } else { MOST }
 }
 
-/// If a line does not fit: the most cells of each column but the one that says most, and the least that it keeps.
+/// If a line does not fit: the most cells of each column but the one that says most, and the least that that one keeps.
 const MOST: usize = 24;
 /// See [`MOST`].
 const LEAST: usize = 8;
@@ -300,53 +285,31 @@ fn laid_out(
     let above = usize::from(!head.is_empty());
     let head: Vec<String> = head.iter().map(|&title| title.to_owned()).collect();
     let rows: Vec<&Vec<String>> = Some(&head).filter(|head| !head.is_empty()).into_iter().chain(rows).collect();
-    let mut widths: Vec<usize> = vec![0; rows.first().map_or(0, |row| row.len())];
-    for &row in &rows {
-        for (widest, cell) in widths.iter_mut().zip(row) {
-            *widest = text::width(cell).max(*widest);
+    let columns = rows.first().map_or(0, |row| row.len());
+    let widest = |nth: usize| rows.iter().map(|row| text::width(&row[nth])).max().unwrap_or_default();
+    let mut widths: Vec<usize> = (0..columns).map(widest).collect();
+    if let Some(width) = width.filter(|width| widths.iter().map(|cells| cells + GAP).sum::<usize>() > width + GAP) {
+        let others = widths.iter_mut().enumerate().filter(|(nth, _)| *nth != most_said);
+        let mut taken = 0;
+        for (_, cells) in others {
+            *cells = (*cells).min(MOST);
+            taken += *cells + GAP;
         }
-    }
-    let taken = |widths: &[usize]| widths.iter().map(|cells| cells + GAP).sum::<usize>().saturating_sub(GAP);
-    if let Some(width) = width.filter(|width| taken(&widths) > *width) {
-        let whole = widths.clone();
-        for (nth, cells) in widths.iter_mut().enumerate() {
-            *cells = (*cells).min(most_cells(nth == most_said, width));
-        }
-        // The widest others shrink until the one that says most has a third of the line.
-        while taken(&widths) > width {
-            let others =
-                widths.iter_mut().enumerate().rev().filter(|(nth, _)| *nth != most_said).map(|(_, cells)| cells);
-            let Some(cells) = others.max_by_key(|cells| **cells).filter(|cells| **cells > LEAST) else { break };
-            *cells -= 1;
-        }
-        // What is left goes to it first, and then to whatever is cut.
-        let mut left = width.saturating_sub(taken(&widths));
-        for nth in std::iter::once(most_said).chain(0..widths.len()) {
-            let more = whole[nth].saturating_sub(widths[nth]).min(left);
-            (widths[nth], left) = (widths[nth] + more, left - more);
-        }
+        widths[most_said] = widths[most_said].min(width.saturating_sub(taken).max(LEAST));
     }
     let mut table = String::new();
     for (nth, row) in rows.into_iter().enumerate() {
-        let (mut line, mut coloured) = (String::new(), None);
-        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            let cell = text::cut(cell, *width);
-            let color =
-                colors.as_ref().filter(|(of, _)| *of == column).and_then(|(_, all)| all.get(nth.checked_sub(above)?));
-            coloured = color.map(|color| (line.len()..line.len() + cell.len(), *color)).or(coloured);
-            line.push_str(&cell);
-            line.push_str(&" ".repeat((width + GAP).saturating_sub(text::width(&cell))));
+        let (mut line, mut left) = (String::new(), width.unwrap_or(usize::MAX));
+        for (column, (cell, cells)) in row.iter().zip(&widths).enumerate() {
+            let colors = colors.as_ref().filter(|(of, _)| *of == column);
+            let color = colors.and_then(|(_, all)| all.get(nth.checked_sub(above)?)).copied();
+            let cell = text::cut(cell, (*cells).min(left));
+            let blanks = (cells + GAP).min(left) - text::width(&cell);
+            left -= text::width(&cell) + blanks;
+            line.push_str(&console::painted(&cell, color));
+            line.push_str(&" ".repeat(blanks));
         }
-        let line = text::cut(line.trim_end(), width.unwrap_or(usize::MAX));
-        match coloured
-            .and_then(|(at, color)| Some((line.get(..at.start)?, line.get(at.clone())?, line.get(at.end..)?, color)))
-        {
-            Some((before, word, after, color)) => {
-                table.extend([before, &console::painted(word, Some(color)), after]);
-            }
-            None => table.push_str(&line),
-        }
-        table.push('\n');
+        table.extend([line.trim_end(), "\n"]);
     }
     table
 }
@@ -442,8 +405,8 @@ mod tests {
         let rows = [row([name, "ready", "Wrote the docs of it"])];
         assert!(aligned(&head, &rows, None).contains(name));
         insta::assert_snapshot!(aligned(&head, &rows, Some(40)), @r"
-        NAME                STATE  WHAT
-        a-very-long-name-…  ready  Wrote the do…
+        NAME                      STATE  WHAT
+        a-very-long-name-of-a-s…  ready  Wrote…
         ");
         for width in 1..90 {
             assert!(aligned(&head, &rows, Some(width)).lines().all(|line| text::width(line) <= width));

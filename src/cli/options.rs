@@ -9,7 +9,6 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Args, Command, ValueEnum};
 
 use super::Failure;
-use super::faults::first_fault;
 use crate::config::{Config, ConfigError, Loaded, SearchPath};
 use crate::fleet::{ServerId, Socket};
 use crate::profile::ProfileSet;
@@ -83,7 +82,7 @@ impl GlobalOptions {
     /// # Errors
     /// It is wrong, or the one that was asked for is missing.
     pub fn load(&self) -> Result<Loaded, Failure> {
-        let mut loaded = self.find().map_err(|error| first_fault(error, &self.search_path()))?;
+        let mut loaded = self.find()?;
         // A command reads it more than once.
         static WARNED: Once = Once::new();
         WARNED.call_once(|| loaded.config.left.iter().for_each(|left| Failure::from(left.clone()).warn()));

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode, Stdio};
 use std::sync::Arc;
 
-use clap::builder::PossibleValue;
 use clap::{Arg, Command, FromArgMatches};
 use clap_complete::env::Shells;
 use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompleteEnv, CompletionCandidate};
@@ -154,7 +153,6 @@ pub fn complete(command: fn() -> Command) {
 /// The command with the names of what is watched for each target, and with the words of a filter.
 fn with_names(command: Command, whole: fn() -> Command) -> Command {
     let name = command.get_name().to_owned();
-    let is_man = name == "man";
     let may_be = move |item: &Item<'_>| match name.as_str() {
         "kill" | "rerun" => item.terminal().is_none(),
         "send" | "answer" | "record" => item.terminal().is_some(),
@@ -166,13 +164,8 @@ fn with_names(command: Command, whole: fn() -> Command) -> Command {
         "target" | "targets" => arg.add(candidates.clone()),
         "filter" => arg.add(words.clone()),
         "socket_name" => arg.add(ArgValueCandidates::new(sockets)),
-        "command" if is_man => arg.add(ArgValueCandidates::new(move || commands(whole()))),
         "choice" => arg.add(ArgValueCandidates::new(move || choices(whole()).unwrap_or_default())),
         "keys" => arg.add(ArgValueCandidates::new(|| Key::names().into_iter().map(CompletionCandidate::new).collect())),
-        _ if arg.get_value_delimiter().is_some() => {
-            let all = arg.get_possible_values();
-            arg.add(ArgValueCandidates::new(move || values_left(&all)))
-        }
         _ => arg,
     };
     command.mut_args(completed).mut_subcommands(|command| with_names(command, whole))
@@ -184,32 +177,6 @@ fn sockets() -> Vec<CompletionCandidate> {
     let is_socket = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_socket());
     let names: BTreeSet<OsString> = files.filter(is_socket).map(|entry| entry.file_name()).collect();
     names.into_iter().map(CompletionCandidate::new).collect()
-}
-
-/// The commands below the one that is named so far behind `man`.
-fn commands(mut command: Command) -> Vec<CompletionCandidate> {
-    let typed: Vec<String> = typed().map(|word| word.to_string_lossy().into_owned()).collect();
-    let named = typed.iter().skip_while(|word| *word != "man").skip(1);
-    for name in named.take_while(|word| !word.is_empty()) {
-        let Some(below) = command.find_subcommand(name).cloned() else { break };
-        command = below;
-    }
-    let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
-    shown.map(|it| CompletionCandidate::new(it.get_name()).help(it.get_about().cloned())).collect()
-}
-
-/// The values of a list that it does not have yet.
-fn values_left(all: &[PossibleValue]) -> Vec<CompletionCandidate> {
-    let typed: Vec<String> = typed().map(|word| word.to_string_lossy().into_owned()).collect();
-    let word = typed
-        .get(completed_word())
-        .filter(|word| *word != "fleetwatch")
-        .or(typed.last())
-        .map(String::as_str)
-        .unwrap_or_default();
-    let has: Vec<&str> = word.rsplit('=').next().unwrap_or_default().split(',').rev().skip(1).map(str::trim).collect();
-    let left = all.iter().filter(|value| !value.is_hide_set() && !has.iter().any(|it| value.matches(it, true)));
-    left.map(|value| CompletionCandidate::new(value.get_name()).help(value.get_help().cloned())).collect()
 }
 
 /// The words of the line that is completed.

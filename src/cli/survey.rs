@@ -1,16 +1,14 @@
 //! One poll of all servers, for the commands that answer once.
 
 use std::collections::BTreeSet;
-use std::future::poll_fn;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use futures_util::{StreamExt as _, stream};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tokio::sync::Semaphore;
 
 use super::unwatched::unwatched;
 use super::{Failure, GlobalOptions};
@@ -345,25 +343,7 @@ const AT_ONCE: usize = 16;
 
 /// Runs futures side by side and returns their outputs in the order of the futures.
 pub(super) async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
-    let permits = Semaphore::new(AT_ONCE);
-    let in_turn = |future: F| async {
-        let _permit = permits.acquire().await;
-        future.await
-    };
-    let mut running: Vec<_> = futures.into_iter().map(|future| (Box::pin(in_turn(future)), None)).collect();
-    poll_fn(|context| {
-        for (future, output) in &mut running {
-            if output.is_none()
-                && let Poll::Ready(ready) = future.as_mut().poll(context)
-            {
-                *output = Some(ready);
-            }
-        }
-        let all_done = running.iter().all(|(_, output)| output.is_some());
-        if all_done { Poll::Ready(()) } else { Poll::Pending }
-    })
-    .await;
-    running.into_iter().filter_map(|(_, output)| output).collect()
+    stream::iter(futures).buffered(AT_ONCE).collect().await
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
+use crate::present::objection::TextFault;
+
 /// A configuration that is refused, or a keymap or theme beside it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ConfigError {
@@ -63,6 +65,11 @@ impl ConfigError {
         let position = span.map(|span| Position::of_byte(text, span.start));
         Self { path: path.to_owned(), position, what, hint }
     }
+
+    /// A fault of a keymap or a theme.
+    pub fn of(path: &Path, text: &str, TextFault { what, at, hint }: TextFault) -> Self {
+        Self::at(path, text, Some(at), what, hint)
+    }
 }
 
 impl Position {
@@ -71,14 +78,6 @@ impl Position {
         let before = text.get(..byte).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Self { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
-    }
-
-    /// The byte at this place; `None` when the text has no such line.
-    pub fn byte_in(self, text: &str) -> Option<usize> {
-        let before: usize = text.split_inclusive('\n').take(self.line.checked_sub(1)?).map(str::len).sum();
-        let line = text.get(before..)?.lines().next().unwrap_or_default();
-        let within = line.char_indices().nth(self.column.checked_sub(1)?).map_or(line.len(), |(byte, _)| byte);
-        Some(before + within)
     }
 }
 

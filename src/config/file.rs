@@ -1,11 +1,11 @@
 //! The configuration as written in the file, before it is checked. The doc comments go into the JSON schema,
 //! `config/fleetwatch.schema.json`, which a test makes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::{RecordsConfig, UiConfig};
+use super::{NewConfig, RecordsConfig, TerminalRule, UiConfig};
 use crate::notify::{Means, Occasion, WebhookShape};
 use crate::pattern::Pattern;
 
@@ -20,7 +20,7 @@ pub(super) struct ConfigFile {
     /// How to reach hosts that `ssh` does not reach.
     pub transport: Vec<TransportTable>,
     /// Panes to watch whatever runs in them, with what is known of them.
-    pub terminal: Vec<TerminalTable>,
+    pub terminal: Vec<TerminalRule>,
     /// Windows that run builds, servers and scripts rather than agents.
     pub task: Vec<TaskTable>,
     pub tracker: TrackerTable,
@@ -34,7 +34,7 @@ pub(super) struct ConfigFile {
     /// Messages that tell an agent what happens in other terminals.
     pub follow_up: Vec<FollowUpTable>,
     pub serve: ServeTable,
-    pub new: NewTable,
+    pub new: NewConfig,
 }
 
 /// Which panes are watched, and how servers are polled.
@@ -96,35 +96,6 @@ pub(super) struct TransportTable {
     pub command: Vec<String>,
     /// The same for a program that takes over your terminal; left out: `command`.
     pub terminal: Vec<String>,
-}
-
-/// A pane, or all panes that the patterns match.
-#[derive(Debug, Default, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct TerminalTable {
-    /// Glob pattern of the session's name.
-    pub session: Option<Pattern>,
-    /// Glob pattern of the window's index or name.
-    pub window: Option<Pattern>,
-    /// Glob pattern of the pane's index in its window, or of its `%` id.
-    pub pane: Option<Pattern>,
-    /// Glob pattern of the server's socket name or path.
-    pub socket: Option<Pattern>,
-    /// Glob pattern of the server's host.
-    pub host: Option<Pattern>,
-    /// The terminal's name in fleetwatch.
-    pub name: Option<String>,
-    /// The agent that runs there, by its profile's name, whatever the processes say.
-    pub tool: Option<String>,
-    /// The agent's version, whatever its screen says.
-    pub version: Option<String>,
-    /// A label, by which the dashboard can group.
-    pub label: Option<String>,
-    /// Whether it is pinned to the top of the dashboard.
-    pub pin: Option<bool>,
-    /// Whether it never counts as needing the operator.
-    pub mute: Option<bool>,
 }
 
 /// Task windows: of whole sessions, or single ones.
@@ -252,17 +223,4 @@ pub(super) struct FollowUpTable {
 pub(super) struct ServeTable {
     /// Networks whose addresses `serve` may listen on without encryption, besides those of Tailscale: `10.9.0.0/24`.
     pub private_networks: Vec<String>,
-}
-
-/// How `fleetwatch new` starts agents.
-#[derive(Debug, Default, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct NewTable {
-    /// The directory in which `--worktree` makes working trees; none means beside the repository.
-    pub worktrees: Option<String>,
-    /// Files that git ignores and that a new working tree gets from the repository, by their names below it.
-    pub copy: Vec<String>,
-    /// Programs with their arguments, by the names to start them by: of an agent's own name, or others.
-    pub starts: BTreeMap<String, Vec<String>>,
 }

@@ -13,16 +13,32 @@ pub struct Rules {
     pub(super) tasks: Vec<TerminalRule>,
 }
 
-/// One `[[terminal]]`, or the place of a `[[task]]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A pane, or all panes that the patterns match.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
 pub struct TerminalRule {
+    /// Glob pattern of the session's name.
     pub(super) session: Option<Pattern>,
+    /// Glob pattern of the window's index or name.
     pub(super) window: Option<Pattern>,
+    /// Glob pattern of the pane's index in its window, or of its `%` id.
     pub(super) pane: Option<Pattern>,
+    /// Glob pattern of the server's socket name or path.
     pub(super) socket: Option<Pattern>,
+    /// Glob pattern of the server's host.
     pub(super) host: Option<Pattern>,
-    pub(super) declared: Declared,
+    /// The terminal's name in fleetwatch.
+    pub(super) name: Option<String>,
+    /// The agent that runs there, by its profile's name, whatever the processes say.
+    pub(super) tool: Option<String>,
+    /// The agent's version, whatever its screen says.
+    pub(super) version: Option<String>,
+    /// A label, by which the dashboard can group.
+    pub(super) label: Option<String>,
+    /// Whether it is pinned to the top of the dashboard.
     pub(super) pin: Option<bool>,
+    /// Whether it never counts as needing the operator.
     pub(super) mute: Option<bool>,
 }
 
@@ -61,11 +77,13 @@ impl Rules {
         let matching = || self.terminals.iter().filter(|rule| rule.matches(address));
         let named = matching().find(|rule| rule.names());
         let shown = Declared {
-            label: matching().find_map(|rule| rule.declared.label.clone()),
+            name: named.and_then(|rule| rule.name.clone()),
+            tool: named.and_then(|rule| rule.tool.clone()),
+            version: named.and_then(|rule| rule.version.clone()),
+            label: matching().find_map(|rule| rule.label.clone()),
             pinned: matching().find_map(|rule| rule.pin).unwrap_or_default(),
             muted: matching().find_map(|rule| rule.mute).unwrap_or_default(),
             by_window_name: named.is_some_and(|rule| rule.asks_for_window_name(address.place)),
-            ..named.map(|rule| rule.declared.clone()).unwrap_or_default()
         };
         match named {
             Some(_) => Match::Named(shown),
@@ -101,9 +119,8 @@ impl Rules {
 impl TerminalRule {
     /// Whether the rule has panes watched. One that only says how panes are shown does not.
     fn names(&self) -> bool {
-        let Declared { name, tool, version, label, .. } = &self.declared;
-        let only_shown = label.is_some() || self.pin.is_some() || self.mute.is_some();
-        !only_shown || name.is_some() || tool.is_some() || version.is_some()
+        let only_shown = self.label.is_some() || self.pin.is_some() || self.mute.is_some();
+        !only_shown || self.name.is_some() || self.tool.is_some() || self.version.is_some()
     }
 
     fn asks_for_window_name(&self, place: &PaneLocation) -> bool {

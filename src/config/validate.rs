@@ -18,12 +18,11 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, ValueProblem, suggestion};
 use super::file::{
-    ConfigFile, FollowUpTable, HistoryTable, NewTable, NotifyTable, ServerTable, TaskTable, TemplateTable,
-    TerminalTable, TrackerTable, WatchTable,
+    ConfigFile, FollowUpTable, HistoryTable, NotifyTable, ServerTable, TaskTable, TemplateTable, TrackerTable,
+    WatchTable,
 };
 use super::{Config, NewConfig, Rules, TerminalRule, Ticks, UiConfig, WatchConfig, theme_file};
 use crate::address::{Network, WebAddress};
-use crate::fleet::Declared;
 use crate::follow_up::FollowUpRule;
 use crate::history;
 use crate::notify::{COMMAND_DEADLINE, Means, NotifyRule, Occasion, QuietHours, Webhook, WebhookShape};
@@ -365,12 +364,11 @@ impl ConfigText<'_> {
         })
     }
 
-    fn terminals(&self, tables: Vec<TerminalTable>) -> Result<Vec<TerminalRule>, ConfigError> {
-        let mut names: HashMap<String, usize> = HashMap::new();
-        let mut rules = Vec::new();
-        for (index, table) in tables.into_iter().enumerate() {
-            if let Some(name) = &table.name
-                && let Some(first) = names.insert(name.clone(), index)
+    fn terminals(&self, rules: Vec<TerminalRule>) -> Result<Vec<TerminalRule>, ConfigError> {
+        let mut names: HashMap<&str, usize> = HashMap::new();
+        for (index, rule) in rules.iter().enumerate() {
+            if let Some(name) = &rule.name
+                && let Some(first) = names.insert(name, index)
             {
                 let first = self.fault(("terminal", Some(first), Some("name")), "", "").position;
                 let line = first.map_or(0, |position| position.line);
@@ -378,26 +376,10 @@ impl ConfigText<'_> {
                 let at = ("terminal", Some(index), Some("name"));
                 return Err(self.fault(at, format!("the name `{name}` is given twice"), hint));
             }
-            if table.session.is_none() && table.window.is_none() && table.pane.is_none() {
+            if rule.session.is_none() && rule.window.is_none() && rule.pane.is_none() {
                 let hint = "give it `session`, `window` or `pane`; session = \"*\" means every pane";
                 return Err(self.fault(("terminal", Some(index), None), "a terminal that names no pane", hint));
             }
-            rules.push(TerminalRule {
-                session: table.session,
-                window: table.window,
-                pane: table.pane,
-                socket: table.socket,
-                host: table.host,
-                declared: Declared {
-                    name: table.name,
-                    tool: table.tool,
-                    version: table.version,
-                    label: table.label,
-                    ..Declared::default()
-                },
-                pin: table.pin,
-                mute: table.mute,
-            });
         }
         Ok(rules)
     }
@@ -503,8 +485,8 @@ impl ConfigText<'_> {
         })
     }
 
-    fn new_agents(&self, table: NewTable) -> Result<NewConfig, ConfigError> {
-        for (name, words) in &table.starts {
+    fn new_agents(&self, new: NewConfig) -> Result<NewConfig, ConfigError> {
+        for (name, words) in &new.starts {
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let is_word = name.chars().all(|c| c.is_alphanumeric() || "._-".contains(c)) && !name.starts_with('-');
             let hint = "write the program and its arguments: claude = [\"claude\", \"--model\", \"opus\"]";
@@ -520,7 +502,7 @@ impl ConfigText<'_> {
                 return Err(self.fault(("new", None, Some("starts")), what, hint));
             }
         }
-        Ok(NewConfig { worktrees: table.worktrees.map(PathBuf::from), copy: table.copy, starts: table.starts })
+        Ok(new)
     }
 
     fn fault(&self, at: ValuePlace<'_>, what: impl Into<String>, hint: impl Into<String>) -> ConfigError {

@@ -1,14 +1,12 @@
 //! What the engine says happened, and what of it is told or warned of.
 
 use crate::delivery::DeliveryEvent;
-use crate::fleet::{Effect, Input};
+use crate::fleet::Effect;
 use crate::history::{History, IntentNews, WriterState};
-use crate::operation::Act;
 use crate::present::events::Happened;
 use crate::present::objection::Objection;
 use crate::screen::harmless;
 use crate::sender::OperationEvent;
-use crate::time::Timestamp;
 
 /// Something to show or to print.
 #[derive(Clone, Debug)]
@@ -53,17 +51,4 @@ pub fn warning_of(history: &History) -> Option<Objection> {
     let hint =
         if let WriterState::Degraded(trouble) = history.health().condition { Some(trouble.hint()) } else { None };
     Some(Objection { what, hint: hint.map(str::to_owned) })
-}
-
-/// The prompt that is about to reach an agent.
-pub(super) fn prompted(event: &OperationEvent, now: Timestamp) -> Option<Input> {
-    match event {
-        OperationEvent::Begun(operation) => match &operation.act {
-            Act::Prompt { text, .. } => {
-                Some(Input::Submitted { key: operation.to.key.clone(), at: now, text: text.clone() })
-            }
-            _ => None,
-        },
-        OperationEvent::Ended(..) => None,
-    }
 }

@@ -15,7 +15,7 @@ use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::lease::LeasePath;
-use super::wire::{Asked, BEAT, Hello, Lines, Order, Rank, Role, STOPPED, line};
+use super::wire::{BEAT, Errand, Hello, Lines, Order, Rank, Role, STOPPED, line};
 use crate::fleet::ServerId;
 use crate::operation::{Operation, Outcome};
 use crate::sender::{Gate, OperationEvent, Sender, StepLimits};
@@ -162,7 +162,7 @@ impl Actor {
         let stream = tokio::time::timeout(STOPPED, place.connect()).await.ok()?.ok()?;
         let (reader, mut writer) = stream.into_split();
         let order = Order { operation: operation.clone(), reaction: self.sender.reaction() };
-        let hello = Hello { asked: Some(Asked::Act(order.into())), ..Hello::new(server.clone(), 0, Rank::Reader) };
+        let hello = Hello { asked: Some(Errand::Act(order.into())), ..Hello::new(server.clone(), 0, Rank::Reader) };
         say(&mut writer, &hello).await.ok()?;
         let (mut lines, mut has_begun) = (Lines::new(reader), false);
         loop {

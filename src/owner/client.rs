@@ -8,7 +8,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::OwnedWriteHalf;
 
 use super::lease::LeasePath;
-use super::wire::{Asked, BEAT, Hello, Lines, OwnerMessage, Rank, STOPPED, line};
+use super::wire::{BEAT, Errand, Hello, Lines, OwnerMessage, Rank, STOPPED, line};
 use super::{End, FollowEnd, LocalEvent, OwnerEvent, Role, Settings, WatchTask};
 use crate::fleet::{Input, ServerId, Told};
 
@@ -81,7 +81,7 @@ impl WatchTask {
                     continue;
                 }
                 Some(event) = self.local_events.recv() => match event {
-                    LocalEvent::Asked(asked) => Some(asked),
+                    LocalEvent::Client(asked) => Some(asked),
                     // It was the owner a moment ago.
                     LocalEvent::Told(_) | LocalEvent::Handled(_) => None,
                 },
@@ -103,7 +103,7 @@ impl WatchTask {
 /// can follow.
 pub async fn ask(settings: &Settings, server: &ServerId, fresh: bool) -> Option<Box<Told>> {
     let place = LeasePath::of(server, settings.poll.history.as_deref(), false)?;
-    let hello = Hello { asked: Some(Asked::Known { fresh }), ..settings.hello(server) };
+    let hello = Hello { asked: Some(Errand::Known { fresh }), ..settings.hello(server) };
     let asked = async { greet(place.connect().await?, &hello).await };
     match tokio::time::timeout(STOPPED, asked).await {
         Ok(Ok((_, _, OwnerMessage::Known { told, .. }))) => Some(told),

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 
 use super::act::{self, Caller};
 use super::lease::Lease;
-use super::wire::{Asked, BEAT, ClientMessage, Hello, Lines, OwnerMessage, PROTOCOL, Rank, line};
+use super::wire::{BEAT, ClientMessage, Errand, Hello, Lines, OwnerMessage, PROTOCOL, Rank, line};
 use super::{ASK_REFUSER, End, LocalEvent, OwnerEvent, WatchTask};
 use crate::fleet::{Input, Told};
 use crate::poll;
@@ -94,7 +94,7 @@ impl WatchTask {
                 Some((mut theirs, lines, writer)) = newcomers.recv() => {
                     let refused = refusal(&hello, &theirs);
                     match theirs.asked.take() {
-                        Some(Asked::Act(order)) => {
+                        Some(Errand::Act(order)) => {
                             match refused {
                                 Some(why) => drop(tokio::spawn(act::refuse(writer, why))),
                                 None => {
@@ -107,7 +107,7 @@ impl WatchTask {
                             }
                             continue;
                         }
-                        Some(Asked::Known { fresh }) if refused.is_none() => {
+                        Some(Errand::Known { fresh }) if refused.is_none() => {
                             if fresh || !has_polled {
                                 clients.waiting.push((writer, Instant::now()));
                                 poller.ask_anew();
@@ -143,7 +143,7 @@ impl WatchTask {
                 }
                 Some(asked) = asks.recv() => match asked {
                     ClientMessage::Wake => poller.wake(),
-                    asked => if self.send(OwnerEvent::Asked { server: self.server.clone(), asked }).await == End::Closed {
+                    asked => if self.send(OwnerEvent::Client { server: self.server.clone(), asked }).await == End::Closed {
                         return End::Closed;
                     },
                 },
@@ -153,7 +153,7 @@ impl WatchTask {
                         self.has_clients.store(!clients.all.is_empty(), Ordering::Relaxed);
                     }
                     LocalEvent::Handled(notice) => clients.tell(&OwnerMessage::Handled(notice)),
-                    LocalEvent::Asked(_) => poller.wake(),
+                    LocalEvent::Client(_) => poller.wake(),
                 },
                 // Without clients the polls are enough.
                 _ = beat.tick(), if !clients.all.is_empty() => {

@@ -37,7 +37,7 @@ pub(super) struct Hello {
     pub rank: Rank,
     /// What the owner is to do once, for a process that is no client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Asked>,
+    pub asked: Option<Errand>,
 }
 
 impl Hello {
@@ -47,7 +47,7 @@ impl Hello {
 
     /// Whether its process asks for an operation, which says all that is to be done, by whichever rules.
     pub(super) fn acts(&self) -> bool {
-        matches!(self.asked, Some(Asked::Act(_)))
+        matches!(self.asked, Some(Errand::Act(_)))
     }
 
     /// Whether its process should own the server instead of another one: a later release of fleetwatch, or the same release
@@ -64,7 +64,7 @@ impl Hello {
 /// What another process asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Asked {
+pub(super) enum Errand {
     /// What is known of the server; if `fresh`, after a poll that begins now.
     Known { fresh: bool },
     /// An operation.

@@ -256,7 +256,7 @@ impl Arrangement {
         if let Some(order) = self.order.borrow().as_ref().filter(|order| Some(&order.of) == of.as_ref()) {
             return order.rows.iter().map(|(place, group)| (all[*place], group.clone())).collect();
         }
-        let mut fits = self.filter.matcher(&self.flags, view.now);
+        let fits = |item: Item<'_>| self.filter.lets(item, &self.flags, view.now);
         let alone = self.alone(&all, grouping);
         let mut shown: Vec<Option<Placed<'a>>> = all
             .into_iter()
@@ -290,8 +290,8 @@ impl Arrangement {
 
     /// What the filter lets through, in no particular order; what is in folded groups, too.
     pub fn shown<'a>(&self, view: &View<'a>) -> impl Iterator<Item = Item<'a>> {
-        let mut fits = self.filter.matcher(&self.flags, view.now);
-        Item::all(view).into_iter().filter(move |item| fits(*item))
+        let now = view.now;
+        Item::all(view).into_iter().filter(move |item| self.filter.lets(*item, &self.flags, now))
     }
 
     /// The fault of the filter, if any; a word that looks like a field may be part of a name.
@@ -311,8 +311,7 @@ impl Arrangement {
 
     /// How many of these the filter hides.
     pub fn hidden(&self, items: &[Item<'_>], view: &View<'_>) -> usize {
-        let mut fits = self.filter.matcher(&self.flags, view.now);
-        items.iter().filter(|item| !fits(**item)).count()
+        items.iter().filter(|item| !self.filter.lets(**item, &self.flags, view.now)).count()
     }
 
     /// The group that a terminal is shown in, if there are groups.

@@ -180,7 +180,7 @@ impl Events {
             return true;
         }
         let Some(item) = item else { return self.fitting.remove(key) };
-        let fits = self.filter.matcher(&self.flags, now)(item.into());
+        let fits = self.filter.lets(item.into(), &self.flags, now);
         if fits {
             self.fitting.insert(key.clone());
         } else {

@@ -1,6 +1,6 @@
 //! Which terminals are shown: a text that the operator types, word by word.
 //!
-//! A plain word matches a name, an agent or a session that has its letters in order, or a directory that contains it.
+//! A plain word matches a name, an agent, a session or a directory that contains it.
 //! `is:`, `name:`, `agent:`, `host:`, `session:` and `label:` match the beginning of one field; facts about an agent are matched by a part
 //! or by a number, `dir:` by a part of the directory or of its repository's, and how long it has been in its state by `age:` and `waited:`. Of values between commas one must match; `!` in
 //! front negates a word. All words must match.
@@ -10,9 +10,6 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
-use nucleo_matcher::{Config, Matcher, Utf32Str};
-
 pub use unclear::Unclear;
 
 use super::flags::Flags;
@@ -20,7 +17,7 @@ use super::item::{Item, Measure};
 use super::text::at_last_word;
 use crate::fleet::{TerminalKey, View};
 use crate::repository::GitFacts;
-use crate::state::{AgentFacts, FactName, Phase, Tri, TurnResult, UiContext, numbered};
+use crate::state::{AgentFacts, Phase, Tri, TurnResult, UiContext, numbered};
 use crate::status::Status;
 use crate::time::Timestamp;
 use words::{FACTS, FIELDS, LISTS, MEASURES, STATES, SYNONYMS, USUAL_AGES, is_spoken, is_state, states};
@@ -42,20 +39,12 @@ struct Term {
 
 #[derive(Clone, Debug)]
 enum What {
-    /// Letters in order, and the same as a plain part.
-    Fuzzy(Atom, String),
+    /// A part of a name, an agent, a session or a directory.
     Part(String),
     /// The word, and the states that it may mean.
     Is(String, Vec<&'static str>),
-    Name(String),
-    Agent(String),
-    Host(String),
-    Session(String),
-    Label(String),
-    /// A part of its directory, or of that of the repository around it; from the home directory on behind `~`.
-    Directory(String),
-    /// A part of what is known.
-    Fact(FactName, String),
+    /// What the texts of a field say.
+    Text(&'static str, String),
     /// Less or more of something than this.
     Measured(Measure, Bound),
     /// It has been as it is for less or more seconds than this.
@@ -147,17 +136,15 @@ impl Filter {
     pub fn doubt(&self, view: &View<'_>) -> Option<Unclear> {
         let unknown = |what: &What| match what {
             what if what.fault().is_some() => what.fault(),
-            What::Fuzzy(_, word) | What::Part(word) => {
-                what.unknown_field().or_else(|| is_state(word).then(|| Unclear::Name(word.clone())))
-            }
-            what => {
-                let (field, word) = what.value()?;
-                if Item::all(view).into_iter().any(|item| what.fits(item, &Flags::default(), view.now, None)) {
+            What::Part(word) => what.unknown_field().or_else(|| is_state(word).then(|| Unclear::Name(word.clone()))),
+            What::Text(field, word) => {
+                if Item::all(view).into_iter().any(|item| what.fits(item, &Flags::default(), view.now)) {
                     return None;
                 }
                 let known = values(field, view);
-                (!known.is_empty()).then(|| Unclear::Value { field, word: word.to_owned(), known })
+                (!known.is_empty()).then(|| Unclear::Value { field, word: word.clone(), known })
             }
+            _ => None,
         };
         self.asked().find_map(unknown)
     }
@@ -195,7 +182,7 @@ impl Filter {
     /// A filter for any of the names that its words may have been meant as, where it has several words and all are plain.
     pub fn as_names(&self) -> Option<Self> {
         let plain = |what: &What| match what {
-            What::Fuzzy(_, word) | What::Part(word) => Some(word.trim_matches(',').to_owned()),
+            What::Part(word) => Some(word.trim_matches(',').to_owned()),
             _ => None,
         };
         let words: Vec<String> = self.asked().map(plain).collect::<Option<_>>()?;
@@ -216,19 +203,13 @@ impl Filter {
 
     /// Whether it lets a row through only because it keeps it.
     pub fn only_keeps(&self, item: Item<'_>, flags: &Flags, now: Timestamp) -> bool {
-        self.kept.contains(item.key()) && !Self { kept: BTreeSet::new(), ..self.clone() }.matcher(flags, now)(item)
+        self.kept.contains(item.key()) && !Self { kept: BTreeSet::new(), ..self.clone() }.lets(item, flags, now)
     }
 
-    /// Tells which terminals it lets through.
-    pub fn matcher<'a>(&'a self, flags: &'a Flags, now: Timestamp) -> impl FnMut(Item<'_>) -> bool + 'a {
-        // The matcher holds a table of 100 KB, which most frames have no need of.
-        let is_fuzzy = self.asked().any(|what| matches!(what, What::Fuzzy(..)));
-        let mut matcher = is_fuzzy.then(|| Matcher::new(Config::DEFAULT));
-        move |item| {
-            let mut fits = |what: &What| what.fits(item, flags, now, matcher.as_mut());
-            let mut holds = |term: &Term| term.any.iter().any(&mut fits) == term.wanted;
-            self.kept.contains(item.key()) || self.terms.iter().all(&mut holds)
-        }
+    /// Whether it lets a terminal or a task through.
+    pub fn lets(&self, item: Item<'_>, flags: &Flags, now: Timestamp) -> bool {
+        let holds = |term: &Term| term.any.iter().any(|what| what.fits(item, flags, now)) == term.wanted;
+        self.kept.contains(item.key()) || self.terms.iter().all(holds)
     }
 }
 
@@ -273,28 +254,40 @@ pub fn filter_completions(word: &str, view: &View<'_>) -> Vec<String> {
 
 /// What may stand behind the name of a field, in small letters and without blanks.
 fn values(field: &str, view: &View<'_>) -> Vec<String> {
-    let items = Item::all(view);
-    // Only the beginning counts there, so only the first word can be completed.
-    let first = |text: &str| text.split_whitespace().next().map(str::to_lowercase).into_iter().collect::<Vec<_>>();
-    let words = |text: &str| text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>();
-    let of = |value: &dyn Fn(&Item<'_>) -> Vec<String>| items.iter().flat_map(value).collect();
+    let of = |words: &dyn Fn(Vec<String>) -> Vec<String>| {
+        let all = Item::all(view).into_iter().flat_map(|item| words(texts(field, item)));
+        all.map(|word| word.to_lowercase()).collect()
+    };
+    let words = |text: &String| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     match field {
         "is" => STATES.map(str::to_owned).to_vec(),
         "age" | "waited" => USUAL_AGES.map(str::to_owned).to_vec(),
-        "name" => of(&|item| first(item.id())),
-        "agent" => of(&|item| first(item.tool())),
-        "session" => of(&|item| first(item.session())),
-        "label" => of(&|item| first(item.label().unwrap_or_default())),
-        "dir" => of(&|item| {
-            item.git().map(|git| last_part(git.repository())).into_iter().chain([last_part(item.cwd())]).collect()
-        }),
-        "host" => of(&|item| first(item.key().server.host.as_deref().unwrap_or("local"))),
-        _ => match FACTS.iter().find(|(name, _)| *name == field) {
-            // Prompts are said in words of their own.
-            Some((_, FactName::LastPrompt)) | None => Vec::new(),
-            Some((_, fact)) => of(&|item| words(&item.fact(*fact))),
-        },
+        "dir" => of(&|texts| texts.iter().map(|path| last_part(path)).collect()),
+        "model" | "mode" | "branch" => of(&|texts| texts.iter().flat_map(words).collect()),
+        // Prompts are said in words of their own.
+        "prompt" => Vec::new(),
+        // Only the beginning counts there, so only the first word can be completed.
+        _ => of(&|texts| texts.first().and_then(|text| words(text).into_iter().next()).into_iter().collect()),
     }
+}
+
+/// What a row has in a field, its usual text first.
+fn texts(field: &str, item: Item<'_>) -> Vec<String> {
+    let server = &item.key().server;
+    let (one, other) = match field {
+        "name" => (item.id().to_owned(), item.note().name.as_ref().map(|_| item.own_name())),
+        "agent" => (item.tool().to_owned(), None),
+        "host" => (server.host.as_deref().unwrap_or("local").to_owned(), Some(server.to_string())),
+        "session" => (item.session().to_owned(), None),
+        "label" => (item.label().unwrap_or_default().to_owned(), None),
+        "dir" => (item.cwd().to_owned(), item.git().map(|git| git.repository().to_owned())),
+        "branch" if item.git().is_some() => (item.git().map(GitFacts::branch_or_commit).unwrap_or_default(), None),
+        _ => match FACTS.iter().find(|(name, _)| *name == field) {
+            Some((_, fact)) => (item.fact(*fact), None),
+            None => return Vec::new(),
+        },
+    };
+    [one].into_iter().chain(other).collect()
 }
 
 impl What {
@@ -309,7 +302,7 @@ impl What {
 
     /// The field that a plain word would ask for.
     fn unknown_field(&self) -> Option<Unclear> {
-        let (What::Fuzzy(_, word) | What::Part(word)) = self else { return None };
+        let What::Part(word) = self else { return None };
         let (name, _) = word.split_once(':')?;
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphabetic() || c == '_' || c == '-');
         is_name.then(|| Unclear::Field(name.to_owned()))
@@ -318,21 +311,14 @@ impl What {
     /// The term that a field and its value make; `None` for an unknown field.
     fn asked(field: &str, value: &str) -> Option<Self> {
         let word = value.to_owned();
-        let fact = FACTS.iter().find(|(name, _)| *name == field);
         let measure = MEASURES.iter().find(|(name, ..)| *name == field);
         Some(match field {
             "is" => Self::Is(word, states(value)),
-            "name" => Self::Name(word),
-            "agent" => Self::Agent(word),
-            "host" => Self::Host(word),
-            "session" => Self::Session(word),
-            "label" => Self::Label(word),
-            "dir" => Self::Directory(word),
             "age" => Bound::of_age(value).map_or(Self::NoNumber("age", word), Self::Aged),
             "waited" => Bound::of_age(value).map_or(Self::NoNumber("waited", word), Self::Waited),
-            _ => match (fact, measure) {
-                (Some((_, fact)), _) => Self::Fact(*fact, word),
-                (None, Some((name, measure, _))) => {
+            _ => match measure {
+                None => Self::Text(FIELDS.into_iter().find(|name| *name == field)?, word),
+                Some((name, measure, _)) => {
                     let steps = |(done, of): (&str, &str)| Some(Self::Steps(done.parse().ok()?, of.parse().ok()?));
                     let asked = match value.split_once('/').filter(|_| *measure == Measure::PlanDone) {
                         Some(of) => steps(of),
@@ -340,56 +326,26 @@ impl What {
                     };
                     asked.unwrap_or(Self::NoNumber(name, word))
                 }
-                (None, None) => return None,
             },
         })
     }
 
-    /// The field and the value of a term about facts that terminals have or lack.
-    fn value(&self) -> Option<(&'static str, &str)> {
-        Some(match self {
-            Self::Name(word) => ("name", word),
-            Self::Agent(word) => ("agent", word),
-            Self::Host(word) => ("host", word),
-            Self::Session(word) => ("session", word),
-            Self::Label(word) => ("label", word),
-            Self::Directory(word) => ("dir", word),
-            Self::Fact(fact, word) => (FACTS.iter().find(|(_, of)| of == fact)?.0, word),
-            _ => return None,
-        })
-    }
-
-    fn fits(&self, item: Item<'_>, flags: &Flags, now: Timestamp, matcher: Option<&mut Matcher>) -> bool {
+    fn fits(&self, item: Item<'_>, flags: &Flags, now: Timestamp) -> bool {
         let age = || now.since(item.since().at).as_secs();
-        let own = item.note().name.as_ref().map(|_| item.own_name()).unwrap_or_default();
-        let names = [item.id(), item.tool(), item.session(), &own];
-        let begins = |text: &str, with: &str| text.to_lowercase().starts_with(with);
         let contains = |text: &str, part: &str| text.to_lowercase().contains(part);
         match self {
-            Self::Fuzzy(atom, part) => {
-                let mut buffer = Vec::new();
-                let found = matcher.is_some_and(|matcher| {
-                    names.iter().any(|text| atom.score(Utf32Str::new(text, &mut buffer), matcher).is_some())
-                });
-                found || contains(item.cwd(), part)
+            Self::Part(part) => {
+                let mut texts = ["name", "agent", "session"].into_iter().flat_map(|field| texts(field, item));
+                contains(item.cwd(), part) || texts.any(|text| contains(&text, part))
             }
-            Self::Part(part) => names.iter().any(|text| contains(text, part)) || contains(item.cwd(), part),
             Self::Is(_, states) => states.iter().any(|state| is(item, flags, state)),
-            Self::Name(word) => begins(item.id(), word) || begins(&own, word),
-            Self::Agent(word) => begins(item.tool(), word),
-            Self::Host(word) => {
-                begins(item.key().server.host.as_deref().unwrap_or("local"), word)
-                    || begins(&item.key().server.to_string(), word)
-            }
-            Self::Session(word) => begins(item.session(), word),
-            Self::Fact(name @ (FactName::Model | FactName::PermissionMode), word) => {
-                spelt_alike(&item.fact(*name)).contains(&spelt_alike(word))
-            }
-            Self::Fact(FactName::Branch, word) => match item.git() {
-                Some(git) => contains(&git.branch_or_commit(), word),
-                None => contains(&item.fact(FactName::Branch), word),
-            },
-            Self::Fact(name, word) => contains(&item.fact(*name), word),
+            Self::Text(field, word) => texts(field, item).iter().any(|text| match *field {
+                "model" | "mode" => spelt_alike(text).contains(&spelt_alike(word)),
+                "branch" | "prompt" => contains(text, word),
+                // From the home directory on behind `~`.
+                "dir" => contains(text, word.strip_prefix('~').unwrap_or(word).trim_end_matches('/')),
+                _ => text.to_lowercase().starts_with(word),
+            }),
             Self::Steps(done, of) => {
                 item.facts().and_then(AgentFacts::plan).is_some_and(|plan| (plan.done, plan.of) == (*done, *of))
             }
@@ -397,11 +353,6 @@ impl What {
             Self::Aged(bound) => bound.holds(age()),
             Self::Waited(bound) => item.status().needs_operator() && bound.holds(age()),
             Self::Measured(measure, bound) => measure.of(item).is_some_and(|value| bound.holds(value)),
-            Self::Label(word) => item.label().is_some_and(|label| begins(label, word)),
-            Self::Directory(word) => {
-                let part = word.strip_prefix('~').unwrap_or(word).trim_end_matches('/');
-                contains(item.cwd(), part) || item.git().is_some_and(|git| contains(git.repository(), part))
-            }
         }
     }
 }
@@ -422,15 +373,7 @@ impl Term {
             true => value.split(',').filter(|one| !one.is_empty()).map(|one| What::asked(field, one)).collect(),
             false => Some(vec![What::asked(field, value)?]),
         });
-        let any = asked.unwrap_or_else(|| {
-            vec![if wanted {
-                let atom = Atom::new(&word, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy, false);
-                What::Fuzzy(atom, word.clone())
-            } else {
-                // Excluded words are taken literally: letters in order would throw out far too much.
-                What::Part(word.clone())
-            }]
-        });
+        let any = asked.unwrap_or_else(|| vec![What::Part(word.clone())]);
         Some(Self { wanted, any })
     }
 }

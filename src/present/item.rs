@@ -333,15 +333,6 @@ impl<'a> Item<'a> {
         self.either(|terminal| what_of_agent(&terminal.state, terminal.dialog.as_deref()), what_of_task)
     }
 
-    /// The same with as much of each option as so many cells have room for.
-    pub fn what_within(self, cells: usize) -> String {
-        let Item::Terminal(it) = self else { return self.what() };
-        let said = |of_option: usize| told_of_agent(&it.state, it.dialog.as_deref(), (of_option, PROMPT_SHOWN));
-        let shares: Vec<usize> = (OPTION_SHOWN..cells.max(OPTION_SHOWN)).collect();
-        let fitting = shares.partition_point(|share| text::width(&said(*share)) <= cells);
-        said(OPTION_SHOWN + fitting.saturating_sub(1))
-    }
-
     /// The same with nothing cut.
     pub fn whole_what(self) -> String {
         match self {

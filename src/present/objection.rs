@@ -1,6 +1,7 @@
 //! Why something cannot be as it was asked for, and what to do about it.
 
 use std::fmt::Display;
+use std::ops::Range;
 
 /// What is wrong, and how it is right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,4 +26,15 @@ impl Objection {
     pub fn bare(what: impl Display) -> Self {
         Self { what: what.to_string(), hint: None }
     }
+}
+
+/// A fault of a text that the operator wrote, such as a keymap or a theme.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct TextFault {
+    pub what: String,
+    /// The bytes of the text that it is about.
+    pub at: Range<usize>,
+    /// What to write instead.
+    pub hint: String,
 }

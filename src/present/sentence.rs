@@ -24,7 +24,7 @@ const LONGEST_CHOICE: usize = 24;
 
 /// The subject of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Actor {
+pub enum Doer {
     /// The agent or the task itself.
     Terminal,
     /// The operator, in any fleetwatch process, or somebody with one of their tokens.
@@ -36,7 +36,7 @@ pub enum Actor {
 /// What happened, without who did it and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentence {
-    pub actor: Actor,
+    pub actor: Doer,
     /// One harmless line of at most [`LONGEST`] characters.
     pub text: String,
     /// The terminal's status, or how an act of the operator failed; `None` for an accepted act.
@@ -46,7 +46,7 @@ pub struct Sentence {
 }
 
 impl Sentence {
-    fn new(actor: Actor, status: Option<Status>, verb: &str, what: &str) -> Self {
+    fn new(actor: Doer, status: Option<Status>, verb: &str, what: &str) -> Self {
         let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
         let text = harmless(&if what.is_empty() { verb.to_owned() } else { format!("{verb}: {what}") });
         Self { actor, text: cut(&text, LONGEST), status, token: None }
@@ -58,7 +58,7 @@ impl Sentence {
     }
 
     fn of(status: Status, verb: &str, what: &str) -> Self {
-        Self::new(Actor::Terminal, Some(status), verb, what)
+        Self::new(Doer::Terminal, Some(status), verb, what)
     }
 
     /// Whether it says that something went wrong: a failure, an act that was refused or not taken, what cannot be read.
@@ -69,9 +69,9 @@ impl Sentence {
     /// The name before it in a list of many terminals.
     pub fn subject<'a>(&'a self, terminal: &'a str) -> &'a str {
         match self.actor {
-            Actor::Terminal => terminal,
-            Actor::You => self.token.as_deref().unwrap_or("you"),
-            Actor::Fleetwatch => "fleetwatch",
+            Doer::Terminal => terminal,
+            Doer::You => self.token.as_deref().unwrap_or("you"),
+            Doer::Fleetwatch => "fleetwatch",
         }
     }
 }
@@ -266,7 +266,7 @@ fn of_input(input: &StoredInput, name: &str) -> Option<Sentence> {
         return None;
     }
     // The action before names who queued it, who may have had a token.
-    let actor = if input.sender.starts_with("queue ") { Actor::Fleetwatch } else { Actor::You };
+    let actor = if input.sender.starts_with("queue ") { Doer::Fleetwatch } else { Doer::You };
     let outcome = input.outcome.as_deref();
     let answer = match &input.sent {
         Sent::Answer { choice, about, .. } if about.is_empty() => choice.clone(),
@@ -318,16 +318,16 @@ fn pressed(keys: &[String]) -> String {
 fn of_message(message: &FollowUpRecord, name: &str) -> Option<Sentence> {
     let text = message.text.as_deref().unwrap_or_default();
     let why = message.detail.as_deref().unwrap_or_default();
-    let (actor, status) = (Actor::Fleetwatch, Some(Status::Failed));
+    let (actor, status) = (Doer::Fleetwatch, Some(Status::Failed));
     Some(match message.outcome {
         IntentState::Sent => Sentence::new(actor, None, &format!("told {name}"), text),
         IntentState::Failed => Sentence::new(actor, status, &format!("did not tell {name}"), why),
         IntentState::Expired => Sentence::new(actor, status, &format!("did not tell {name} in time"), ""),
         IntentState::Unknown => Sentence::new(actor, Some(Status::Unknown), &format!("may have told {name}"), why),
         IntentState::Cancelled | IntentState::Dismissed => {
-            Sentence::new(Actor::You, None, &format!("dropped the message to {name}"), text)
+            Sentence::new(Doer::You, None, &format!("dropped the message to {name}"), text)
         }
-        IntentState::Resent => Sentence::new(Actor::You, None, &format!("sent the message to {name} again"), text),
+        IntentState::Resent => Sentence::new(Doer::You, None, &format!("sent the message to {name} again"), text),
         IntentState::Pending | IntentState::Attempted => return None,
     })
 }
@@ -339,17 +339,17 @@ fn of_action(action: &OperatorAction, name: &str) -> Option<Sentence> {
         OperatorAction::Prune => (format!("removed {name}"), ""),
         OperatorAction::Run { command, again, .. } => {
             let again = if *again { " again" } else { "" };
-            return Some(Sentence::new(Actor::You, None, &format!("ran {name}{again}"), &as_typed(command)));
+            return Some(Sentence::new(Doer::You, None, &format!("ran {name}{again}"), &as_typed(command)));
         }
         OperatorAction::Queued { text, by } => {
-            let said = Sentence::new(Actor::You, None, &format!("queued for {name}"), text);
+            let said = Sentence::new(Doer::You, None, &format!("queued for {name}"), text);
             return Some(said.by(by.as_deref()));
         }
         OperatorAction::TookBack { text } => (format!("took back from {name}"), text.as_str()),
         // What only this dashboard shows otherwise now is seen there.
         OperatorAction::Seen | OperatorAction::Other { .. } => return None,
     };
-    Some(Sentence::new(Actor::You, None, &verb, what))
+    Some(Sentence::new(Doer::You, None, &verb, what))
 }
 
 #[cfg(test)]

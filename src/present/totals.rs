@@ -38,13 +38,9 @@ impl TotalsWords {
     }
 }
 
-/// How many turns ended how, in words; `sign` gives what stands for the words where there is no room for them.
-pub fn turns_told(turns: &[(u32, Status)], sign: Option<&dyn Fn(Status) -> String>) -> String {
-    let told = turns.iter().map(|(count, status)| match sign {
-        Some(sign) => format!("{count}{}", sign(*status)),
-        None => format!("{count} {}", status.word()),
-    });
-    told.collect::<Vec<_>>().join(if sign.is_some() { " " } else { ", " })
+/// How many turns ended how, in words.
+pub fn turns_told(turns: &[(u32, Status)]) -> String {
+    turns.iter().map(|(count, status)| format!("{count} {}", status.word())).collect::<Vec<_>>().join(", ")
 }
 
 /// The sign of a group in a line without room for its word; blank if such a line leaves it out.
@@ -60,12 +56,6 @@ pub const fn sign(group: Status) -> char {
         Status::Gone => ' ',
         _ => '?',
     }
-}
-
-/// What the signs for how a turn ended mean.
-pub fn signs_explained(sign: &dyn Fn(Status) -> String) -> String {
-    let ends = [Status::Finished, Status::Failed, Status::Interrupted];
-    ends.map(|status| format!("{} {}", sign(status), status.word())).join(" ")
 }
 
 /// A length of time as it is shown everywhere; more than nothing is at least a second.

@@ -12,7 +12,7 @@ use crate::operation::{Key, Obstacle, Outcome, PasteText, Refusal, Reply};
 use crate::time::Span;
 
 /// Why an answer was not taken where the agent's cursor did not follow the keys.
-pub const ASTRAY: &str = "the agent's cursor is not where it was moved to";
+const ASTRAY: &str = "the agent's cursor is not where it was moved to";
 /// How many times the time for one reaction an answer may take.
 const LONGEST: u64 = 6;
 

@@ -11,7 +11,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use futures_core::Stream;
+use futures_util::Stream;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 

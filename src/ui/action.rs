@@ -79,7 +79,7 @@ actions! {
     Quit = "quit", "quit fleetwatch";
     Suspend = "suspend", "suspend fleetwatch to the shell";
     Reload = "reload", "reload configuration, keymap and theme, and redraw the screen";
-    Answer = "accept", "send it, or take what is selected";
+    Accept = "accept", "send it, or take what is selected";
     Anyway = "anyway", "send it although the agent is not ready or does not show the whole question";
     Tick = "tick", "tick or untick the option";
     Recall = "recall", "search earlier prompts";

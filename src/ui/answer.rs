@@ -115,7 +115,7 @@ impl Overlay for TaskAnswer {
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        vec![(Action::Answer, "send"), (Action::Close, "close without answering"), (Action::Help, "help")]
+        vec![(Action::Accept, "send"), (Action::Close, "close without answering"), (Action::Help, "help")]
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
@@ -156,9 +156,9 @@ impl Overlay for TaskAnswer {
         HitMap::at(frame::around(inner))
     }
 
-    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn obey(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
-            Action::Answer => self.send(cx),
+            Action::Accept => self.send(cx),
             Action::Close => return Flow::Close,
             Action::Help | Action::Suspend => return Flow::Pass,
             _ => {}

@@ -3,7 +3,6 @@
 use std::ops::Deref;
 
 use super::kit::frame::Look;
-use super::log::Log;
 use super::memory::OverlayMemory;
 use crate::fleet::TerminalKey;
 use crate::present::columns::ColumnLayout;
@@ -22,8 +21,6 @@ pub struct Canvas<'a> {
     pub selected: Option<&'a TerminalKey>,
     /// What is marked, queued, begun and seen, and how the terminals are shown.
     pub memory: &'a OverlayMemory,
-    /// What happened and what was done.
-    pub log: &'a Log,
     /// The columns of the table.
     pub columns: &'a ColumnLayout,
 }
@@ -37,13 +34,6 @@ impl<'a> Deref for Canvas<'a> {
 }
 
 impl Canvas<'_> {
-    /// The refused act that ended the row's turn, which says more than `interrupted`.
-    pub fn refused(&self, item: Item<'_>) -> Option<String> {
-        let terminal = item.terminal().filter(|_| item.status() == Status::Interrupted)?;
-        let refused = self.log.refused(&terminal.key, terminal.state.last_turn.at?)?;
-        Some(format!("refused: {refused}"))
-    }
-
     /// The beginning of the prompt that was begun for a row which only waits for one: it says more than what the agent said
     /// last.
     pub fn draft(&self, item: Item<'_>) -> Option<String> {

@@ -93,7 +93,7 @@ impl Overlay for ColumnList {
         HitMap::at(frame::around(whole))
     }
 
-    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn obey(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         if let Some(rows) = rows_of(action, usize::from(self.place.height)) {
             self.at = self.at.saturating_add_signed(rows).min(COLUMNS.len());
             return Flow::Stay;

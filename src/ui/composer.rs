@@ -12,7 +12,7 @@ use super::memory::OverlayMemory;
 use super::overlay::OverlayReply;
 use super::picker::Picker;
 use super::{
-    Action, Buttons, Canvas, Context, Flow, Hint, HitMap, Item, Overlay, OverlayContext, OverlayEvent, OverlayKind,
+    Action, Canvas, Context, Flow, Hint, HitMap, Item, Overlay, OverlayContext, OverlayEvent, OverlayKind,
     OverlayPlace, Request, Topic, blank, find, frame, layout, line, preview, span, text, times,
 };
 use crate::fleet::{Terminal, TerminalKey, View};
@@ -23,7 +23,7 @@ use crate::time::Timestamp;
 use broadcast::{Gets, Recipients, SendQuestion, SendWay, gets, hindrance, reaches_nobody};
 use recall::PromptRecall;
 
-pub use broadcast::{Outcomes, Progress};
+pub use broadcast::{Fate, Outcomes};
 pub use recall::templates;
 
 /// What is said where there is nothing to start from.
@@ -303,23 +303,13 @@ impl Composer {
         [self.is_selected.then(|| edits.into()), self.recall.begins_with_draft().then(|| back.into())]
     }
 
-    /// Draws the keys that the footer has no room for, as long as the text keeps enough.
-    fn draw_hints(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Buttons {
-        if canvas.covered || area.height <= ROWS {
-            return Vec::new();
-        }
-        let left_out = frame::left_out(canvas, buffer.area.width, Context::Composer, &self.hints(view));
-        let last = Rect { y: area.bottom() - 1, height: 1, ..area };
-        frame::hints(canvas, buffer, last, Context::Composer, &left_out)
-    }
-
     /// Why the prompt would not be sent now, and what becomes of it instead.
     fn hindrance_line(&self, canvas: &Canvas<'_>, key: &TerminalKey, view: &View<'_>) -> Option<Line<'static>> {
         let parts = &canvas.theme.parts;
         // Without a terminal the title says so already.
         let (terminal, hindrance) = find(view, key).zip(hindrance(view, key))?;
         let mut line = Line::from(span(hindrance.to_string(), canvas.theme.style(Status::of(&terminal.state))));
-        let queue = canvas.keymap.key_for(Context::Composer, Action::Answer).filter(|_| hindrance.may_pass());
+        let queue = canvas.keymap.key_for(Context::Composer, Action::Accept).filter(|_| hindrance.may_pass());
         match (queue, self.cannot_wait) {
             (Some(_), Some(cannot_wait)) => {
                 line += span(format!("   {cannot_wait}"), canvas.theme.style(Status::Error));
@@ -373,7 +363,7 @@ impl Overlay for Composer {
             Some(Gets::WhenReady(_)) => Some("queue"),
             _ => Some("send"),
         };
-        let mut hints: Vec<Hint> = send.map(|send| (Action::Answer, send)).into_iter().collect();
+        let mut hints: Vec<Hint> = send.map(|send| (Action::Accept, send)).into_iter().collect();
         hints.push((Action::Newline, "new line"));
         // Insisting on many at once is more than one key can mean.
         let takes = |key: &&TerminalKey| gets(view, key, self.way(When::Anyway)) == Gets::Now;
@@ -403,18 +393,16 @@ impl Overlay for Composer {
                 line::draw(buffer, last, std::iter::once(blank(1)).chain(line).collect::<Line<'_>>());
             }
         }
-        let buttons = self.draw_hints(canvas, buffer, inner, view);
-        inner.height -= u16::from(!buttons.is_empty());
         self.draw_text(canvas, buffer, inner);
-        HitMap { place: write, buttons }
+        HitMap::at(write)
     }
 
-    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn obey(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         if !matches!(action, Action::Recall | Action::Template | Action::Help) {
             self.keep_text();
         }
         match action {
-            Action::Answer => return self.send(When::Now, cx),
+            Action::Accept => return self.send(When::Now, cx),
             Action::Anyway => return self.send(When::Anyway, cx),
             Action::Close => return self.close(cx),
             Action::Newline => self.text.insert_newline(),
@@ -423,7 +411,7 @@ impl Overlay for Composer {
                 let templates = templates(&cx.options.templates, self.to.one()).map(Picker::over_panes);
                 return Self::choose(templates, NO_TEMPLATE, cx);
             }
-            Action::Edit => cx.ask(Request::Edit(self.prompt())),
+            Action::Edit => cx.ask(Request::OpenEditor(self.prompt())),
             _ => return Flow::Pass,
         }
         self.keep_draft(cx);

@@ -48,11 +48,11 @@ impl Overlay for Confirm {
         self.answers.draw(canvas, buffer, area, &mut self.question, (&self.title, &self.asked))
     }
 
-    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn obey(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             // Its text has to be read first; the box says how.
-            Action::Answer if self.question.hold(&self.asked, cx.view.now).is_some() => Flow::Stay,
-            Action::Answer => {
+            Action::Accept if self.question.hold(&self.asked, cx.view.now).is_some() => Flow::Stay,
+            Action::Accept => {
                 cx.requests.append(&mut self.requests);
                 Flow::Close
             }

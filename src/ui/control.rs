@@ -101,23 +101,23 @@ impl Ui {
     }
 
     /// Does what an action says, in whatever has the keyboard.
-    pub fn perform(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
+    pub fn obey(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
         let filters = self.context() == Context::Filter;
-        let (passed, mut requests) = self.with_top(view, |overlay, cx| overlay.perform(action, cx));
+        let (passed, mut requests) = self.with_top(view, |overlay, cx| overlay.obey(action, cx));
         if passed {
-            requests.extend(self.perform_anywhere(action, view));
+            requests.extend(self.obey_anywhere(action, view));
         }
         match action {
             // The way back leads to where the cursor was.
             Action::Close | Action::Complete if filters => self.follow_filter(view),
-            Action::Answer if filters => self.cursor.look_anew(view.now),
+            Action::Accept if filters => self.cursor.look_anew(view.now),
             _ => {}
         }
         requests
     }
 
     /// Does what an action says where nothing open does.
-    fn perform_anywhere(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
+    fn obey_anywhere(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
         if action.is_of_row() && self.overlays.iter().all(|overlay| overlay.kind().terminal.is_none()) {
             self.cursor.stay();
         }
@@ -134,7 +134,7 @@ impl Ui {
             self.say(why, view);
             return Vec::new();
         }
-        group_of(action).map(|group| (group.perform)(self, action, view)).unwrap_or_default()
+        group_of(action).map(|group| (group.obey)(self, action, view)).unwrap_or_default()
     }
 
     /// Why an action would do nothing now; `None` where it does something. The key that would do it says so, and so does the list
@@ -171,7 +171,7 @@ impl Ui {
         let is_read_only = matches!(self.context(), Context::Explanation | Context::Drill | Context::Today);
         match action {
             _ if self.context() == Context::Confirm => self.key_of_question(action, key, view),
-            Some(action) => self.perform(action, view),
+            Some(action) => self.obey(action, view),
             // It is read while one goes on: a key that is none of its own is meant for what is below.
             None if self.context() == Context::Outcomes => {
                 self.overlays.pop();
@@ -263,7 +263,7 @@ impl Ui {
             Flow::Open(overlay) => self.overlays.insert(index + 1, overlay),
             Flow::Perform(action) => {
                 self.overlays.remove(index);
-                let more = self.perform(action, view);
+                let more = self.obey(action, view);
                 return (false, requests.into_iter().chain(more).collect());
             }
             Flow::Reply(reply) => {

@@ -31,7 +31,6 @@ use crate::fleet::{Terminal, View};
 use crate::operation::{Act, Asked, Operation, Outcome, PasteText, Recipient, Reply};
 use crate::status::Status;
 use crate::time::Timestamp;
-pub use body::TEXT_THEN_ENTER;
 pub use several::SeveralDialogs;
 pub use state::DialogBox;
 pub use verdict::{meant_option, verdict_hints};
@@ -322,8 +321,8 @@ impl Overlay for DialogBox {
         self.draw_box(canvas, buffer, area, &title)
     }
 
-    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        if action == Action::Answer
+    fn obey(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if action == Action::Accept
             && self.typing.is_none()
             && self.shown.as_ref().is_some_and(|shown| !shown.dialog.can_answer())
         {
@@ -346,7 +345,7 @@ impl Overlay for DialogBox {
                 }
                 return Flow::Close;
             }
-            Action::Answer => self.answer(false, cx),
+            Action::Accept => self.answer(false, cx),
             Action::Anyway => self.answer(true, cx),
             Action::Help | Action::Explain | Action::Suspend => return Flow::Pass,
             Action::Raw => return Flow::Become(Box::new(self.raw(cx.view.now))),

@@ -101,7 +101,6 @@ impl Ui {
             history_trouble: self.history_trouble,
             selected: self.cursor.key(),
             memory: &self.memory,
-            log: &self.log,
             columns: &columns,
         };
         let has_bar = !covered

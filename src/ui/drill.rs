@@ -153,7 +153,7 @@ impl Drill {
     fn step(&mut self, action: Action) -> bool {
         let rows = rows_of(action, self.drawn.page);
         match self.text() {
-            Some(text) => text.perform(action),
+            Some(text) => text.obey(action),
             None => {
                 rows.into_iter().for_each(|rows| self.select(self.index().saturating_add_signed(rows)));
                 rows.is_some()
@@ -192,7 +192,7 @@ impl Drill {
                 self.transcript.unfold();
             }
         }
-        if self.searched_mut().perform(action) { Flow::Stay } else { Flow::Pass }
+        if self.searched_mut().obey(action) { Flow::Stay } else { Flow::Pass }
     }
 
     fn draw_all(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
@@ -366,7 +366,7 @@ impl Overlay for Drill {
         HitMap::at(if self.focus() == Focus::List { below(self.drawn.list_place) } else { self.drawn.side_place })
     }
 
-    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn obey(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             Action::NextMatch | Action::PreviousMatch if self.side == Side::Diff && !self.searched().has_search() => {
                 if self.drawn.one_pane && self.focus == Focus::List {
@@ -384,7 +384,7 @@ impl Overlay for Drill {
                     None => cx.say("nothing went wrong there, as far as the list goes"),
                 }
             }
-            Action::Filter | Action::NextMatch | Action::PreviousMatch | Action::Answer => {
+            Action::Filter | Action::NextMatch | Action::PreviousMatch | Action::Accept => {
                 return self.search(action);
             }
             Action::Close if self.searched().is_typing() => return self.search(action),

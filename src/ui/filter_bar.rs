@@ -36,7 +36,7 @@ impl Overlay for FilterBar {
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
         vec![
-            (Action::Answer, "keep"),
+            (Action::Accept, "keep"),
             (Action::Complete, "complete"),
             (Action::Close, "show all again"),
             (Action::Down, "down"),
@@ -61,10 +61,10 @@ impl Overlay for FilterBar {
         HitMap::at(area)
     }
 
-    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn obey(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             // What can never fit is not kept: the table would stay empty without a word of why.
-            Action::Answer => {
+            Action::Accept => {
                 let Some(doubt) = cx.memory.arrangement.filter_doubt(cx.view) else { return Flow::Close };
                 cx.say(&format!("{}: {}", doubt.in_short(), doubt.hint()));
                 // What is not there may still come.

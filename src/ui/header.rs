@@ -352,7 +352,7 @@ pub fn draw_bar(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &Vie
     let taken: usize = words.iter().map(|words| line::width(words) + GAP).sum();
     let cells = usize::from(area.width).saturating_sub(taken + 2);
     // The only line of a small frame is the header's.
-    let ended = EndedServers::of(view).told(view, canvas.zone, canvas.hint, cells).filter(|_| !is_small);
+    let ended = EndedServers::of(view).told(view, canvas.zone, cells).filter(|_| !is_small);
     words.extend(ended.map(|ended| Line::from(span(ended, canvas.theme.style(Status::Error)))));
     let has_words = !words.is_empty();
     let mut bar = Line::from(blank(1));
@@ -456,9 +456,6 @@ fn explanation(view: &View<'_>) -> EmptyNotice {
 
 // The tmux servers that have ended, what ended with them, and the line that says so.
 
-/// What is done about a server that has ended.
-pub const STILL_LOOKING: &str = "still looking for it";
-
 /// The servers that have ended, and when. Mostly none: a frame must not look for the server of every row.
 pub struct EndedServers<'a>(Vec<(&'a ServerId, Timestamp)>);
 
@@ -474,17 +471,17 @@ impl<'a> EndedServers<'a> {
         self.0.iter().any(|(server, at)| **server == item.key().server && item.went_on_until(*at))
     }
 
-    /// Tells of ended agents: which, since when, what they had and who waited there, in as many words as fit; `None` where none
-    /// of them is shown.
-    pub fn told(&self, view: &View<'_>, zone: &TimeZone, in_place: fn(&str) -> String, cells: usize) -> Option<String> {
+    /// Tells which have ended, since when, what they had, and who waited there: by name where that fits; `None` where none of them is
+    /// shown.
+    pub fn told(&self, view: &View<'_>, zone: &TimeZone, cells: usize) -> Option<String> {
         if self.0.is_empty() {
             return None;
         }
         let items = Item::all(view);
-        let shown = self.0.iter().filter(|(server, _)| items.iter().any(|item| item.key().server == **server));
+        let is_of = |server: &ServerId, item: &&Item<'_>| item.key().server == *server;
+        let shown = self.0.iter().filter(|(server, _)| items.iter().any(|item| is_of(server, &item)));
         let shown: Vec<&(&ServerId, Timestamp)> = shown.collect();
-        let is_there = |item: &&Item<'_>| shown.iter().any(|(server, _)| **server == item.key().server);
-        let count = items.iter().filter(is_there).count();
+        let count = items.iter().filter(|item| shown.iter().any(|(server, _)| is_of(server, item))).count();
         let waited = items.iter().filter(|item| self.took(**item) && item.waited_before());
         let mut waited: Vec<&str> = waited.map(|item| item.id()).collect();
         waited.sort_unstable();
@@ -492,35 +489,14 @@ impl<'a> EndedServers<'a> {
             true => times::day_and_clock(at, zone),
             false => times::clock(at, zone),
         };
-        let oldest = shown.iter().map(|(_, at)| *at).min()?;
-        let list = |word: &dyn Fn(&(&ServerId, Timestamp)) -> String| {
-            shown.iter().map(|server| word(server)).collect::<Vec<_>>().join(", ")
+        let each: Vec<String> = shown.iter().map(|(server, at)| format!("{server} since {}", clock(*at))).collect();
+        let gone = format!("tmux gone: {} with {}", each.join(", "), text::counted(count, "terminal"));
+        let forms = match waited.len() {
+            0 => [gone.clone(), gone],
+            many => [waited.join(", "), many.to_string()].map(|who| format!("{gone}; {who} waited for you")),
         };
-        let (long, looking) = match shown[..] {
-            [(server, at)] => (format!("tmux server {server} gone since {}", clock(*at)), STILL_LOOKING),
-            _ => {
-                let each = list(&|(server, at)| format!("{server} since {}", clock(*at)));
-                (format!("tmux servers gone: {each}"), "still looking for them")
-            }
-        };
-        let short = format!("{}: tmux gone since {}", list(&|(server, _)| server.to_string()), clock(oldest));
-        let had = text::counted(count, "terminal");
-        let [names, number, few] = match waited.len() {
-            0 => [String::new(), String::new(), format!(" with {had}")],
-            many => [
-                format!("; {} waited for you", waited.join(", ")),
-                format!("; {many} waited for you"),
-                format!("; of {had} {many} waited"),
-            ],
-        };
-        let forms = [
-            format!("{long} with {had}{names}; {looking}"),
-            format!("{long} with {had}{number}; {looking}"),
-            format!("{short}{few}; {looking}"),
-            format!("{short}; {looking}"),
-        ];
-        let mut forms = forms.into_iter().map(|form| in_place(&form));
-        Some(forms.find(|form| text::width(form) <= cells).unwrap_or(short))
+        let [named, counted] = forms;
+        (count > 0).then(|| if text::width(&named) <= cells { named } else { counted })
     }
 }
 

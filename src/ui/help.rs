@@ -4,9 +4,8 @@
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::prelude::{Buffer, Line, Rect, Span};
 
-use super::action::words_for;
 use super::keymap::{Binding, show};
-use super::search::{Called, SearchableText};
+use super::search::SearchableText;
 use super::text::padded;
 use super::theme::{DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use super::{
@@ -59,9 +58,7 @@ impl Overlay for Help {
         let room = area.width.saturating_sub(4);
         let columns = if room < TWO_COLUMNS { 1 } else { 2 };
         let cells = (room - BETWEEN * (columns - 1)) / columns;
-        let lines = sections(canvas, self.of, &self.offered, usize::from(cells)).join(&HelpLine::default());
-        self.reader.also_called(called(&lines));
-        let lines: Vec<Line<'_>> = lines.into_iter().map(|line| line.said).collect();
+        let lines = sections(canvas, self.of, &self.offered, usize::from(cells)).join(&Line::default());
         let is_title = |it: &Span<'_>| it.style == canvas.theme.parts.title && !it.content.trim().is_empty();
         let begins = lines.iter().enumerate().filter(|(_, line)| line.iter().any(is_title));
         self.parts = begins.map(|(row, _)| row).collect();
@@ -77,7 +74,7 @@ impl Overlay for Help {
         HitMap::at(frame::around(inner))
     }
 
-    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn obey(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let first = self.reader.view.first();
         let part = match action {
             Action::NextMatch => self.parts.iter().find(|row| **row > first),
@@ -89,7 +86,7 @@ impl Overlay for Help {
             return Flow::Stay;
         }
         match action {
-            _ if self.reader.perform(action) => Flow::Stay,
+            _ if self.reader.obey(action) => Flow::Stay,
             Action::NextMatch | Action::PreviousMatch => cx.refuse("nothing is searched for yet"),
             _ => Flow::read(&mut self.reader.view, action),
         }
@@ -105,47 +102,25 @@ impl Overlay for Help {
     }
 }
 
-/// A line, and the action that its last span describes.
-#[derive(Clone, Default)]
-struct HelpLine {
-    said: Line<'static>,
-    action: Option<Action>,
-}
-
-impl<L: Into<Line<'static>>> From<L> for HelpLine {
-    fn from(said: L) -> Self {
-        Self { said: said.into(), action: None }
-    }
-}
-
-/// Where actions are described, with the words by which the palette finds them, too.
-fn called(lines: &[HelpLine]) -> Vec<Called> {
-    let called = |(row, line): (usize, &HelpLine)| {
-        let (end, last) = (line::text_of(&line.said).len(), line.said.spans.last()?.content.len());
-        Some((row, end - last..end, words_for(line.action?)))
-    };
-    lines.iter().enumerate().filter_map(called).collect()
-}
-
 /// From this many cells on there are two columns.
 const TWO_COLUMNS: u16 = 130;
 /// Blanks between them.
 const BETWEEN: u16 = 3;
 
 /// A list of keys and what they do, which goes on in the next line where it does not fit into that many cells.
-fn keys_of(canvas: &Canvas<'_>, title: &str, bindings: &[&Binding], room: usize) -> Vec<HelpLine> {
+fn keys_of(canvas: &Canvas<'_>, title: &str, bindings: &[&Binding], room: usize) -> Vec<Line<'static>> {
     let parts = &canvas.theme.parts;
     let keys = |binding: &Binding| binding.keys.iter().map(|key| show(*key)).collect::<Vec<_>>().join("  ");
     // Each part has a column of its own: a few long keys leave the others room for what they do.
     let cells = bindings.iter().map(|binding| text::width(&keys(binding))).max().unwrap_or(0) + 2;
     let line = |binding: &&Binding| {
         let keys = span(format!("  {}", padded(&keys(binding), cells)), parts.key);
-        hanging(keys.into(), span(&binding.description, parts.text), binding.action, room)
+        hanging(keys.into(), span(&binding.description, parts.text), room)
     };
     std::iter::once(span(title, parts.title).into()).chain(bindings.iter().flat_map(line)).collect()
 }
 
-fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -> Vec<Vec<HelpLine>> {
+fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -> Vec<Vec<Line<'static>>> {
     let keymap = canvas.keymap;
     let mut sections = Vec::new();
     let is_offered = |binding: &&Binding| binding.action.is_some_and(|action| offered.contains(&action));
@@ -189,15 +164,15 @@ fn opens(action: Action, context: Context) -> bool {
 }
 
 /// What the marks of a row mean.
-fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<HelpLine> {
+fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<Line<'static>> {
     let parts = &canvas.theme.parts;
-    let mut lines: Vec<HelpLine> = vec![span("marks", parts.title).into()];
+    let mut lines: Vec<Line<'static>> = vec![span("marks", parts.title).into()];
     let words = Status::GROUPS.iter().map(|status| text::width(status.group_word(2))).max().unwrap_or(0);
     for status in Status::GROUPS {
         let appearance = canvas.theme.appearance(status);
         let sign = format!("  {}{}", padded(canvas.glyph(status), MARK), padded(status.group_word(2), words));
         let sign = vec![span(sign, appearance.style), blank(2)].into();
-        lines.extend(hanging(sign, span(explanation(status), parts.quiet), None, room));
+        lines.extend(hanging(sign, span(explanation(status), parts.quiet), room));
     }
     for (mark, text) in [
         (UNSEEN_MARK, "the result or the bell has not been seen yet: select the row for a second"),
@@ -213,32 +188,31 @@ fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<HelpLine> {
         ("data", "in the header: the age of the oldest data; a server that does not answer shows its own"),
     ] {
         let mark = span(format!("  {} ", padded(mark, MARK - 1)), parts.quiet);
-        lines.extend(hanging(mark.into(), span(text, parts.text), None, room));
+        lines.extend(hanging(mark.into(), span(text, parts.text), room));
     }
     lines
 }
 
 /// What the columns say, and how they are chosen.
-fn columns(canvas: &Canvas<'_>, room: usize) -> Vec<HelpLine> {
+fn columns(canvas: &Canvas<'_>, room: usize) -> Vec<Line<'static>> {
     let parts = &canvas.theme.parts;
     let key = canvas.keymap.key_for(Context::Fleet, Action::Columns);
     let chosen = format!(" ({} chooses them)", key.as_deref().unwrap_or(":columns"));
     let widest = COLUMNS.iter().map(|column| column.title.len()).max().unwrap_or(0);
     let line = |column: &Column| {
         let title = span(format!("  {}  ", padded(column.title, widest)), parts.key);
-        hanging(title.into(), span(column.about, parts.text), None, room)
+        hanging(title.into(), span(column.about, parts.text), room)
     };
     let title = vec![span("columns", parts.title), span(chosen, parts.quiet)].into();
     std::iter::once(title).chain(COLUMNS.iter().flat_map(line)).collect()
 }
 
 /// A key or a mark with what it means, which goes on below itself where it does not fit into that many cells.
-fn hanging(lead: Line<'static>, meaning: Part, action: Option<Action>, room: usize) -> Vec<HelpLine> {
+fn hanging(lead: Line<'static>, meaning: Part, room: usize) -> Vec<Line<'static>> {
     let cells = line::width(&lead);
     let rows = text::wrapped(&meaning.content, room.saturating_sub(cells).max(20), usize::MAX);
-    let leads = std::iter::once((lead, action)).chain(std::iter::repeat((blank(cells).into(), None)));
-    let line = |((lead, action), row)| HelpLine { said: lead + span(row, meaning.style), action };
-    leads.zip(rows).map(line).collect()
+    let leads = std::iter::once(lead).chain(std::iter::repeat(blank(cells).into()));
+    leads.zip(rows).map(|(lead, row)| lead + span(row, meaning.style)).collect()
 }
 
 fn explanation(status: Status) -> &'static str {
@@ -361,7 +335,7 @@ impl Overlay for ExplanationView {
         HitMap::at(frame::around(inner))
     }
 
-    fn perform(&mut self, action: Action, _cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn obey(&mut self, action: Action, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         if action == Action::Explain {
             (self.is_whole, self.view) = (!self.is_whole, Viewport::default());
             return Flow::Stay;

@@ -20,7 +20,7 @@ const DIALOG_ENDS: &str = "its dialog ends with the turn";
 /// What the keys are called.
 const ANSWERS: Answers = Answers {
     context: Context::Confirm,
-    yes: (Action::Answer, "interrupt"),
+    yes: (Action::Accept, "interrupt"),
     others: &[(Action::Down, "another key"), (Action::Close, "do nothing")],
 };
 /// The same where only the agent's own key is shown.
@@ -180,12 +180,12 @@ impl Overlay for Interrupt {
         self.answers().draw(canvas, buffer, area, &mut self.question, (&title, &asked))
     }
 
-    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn obey(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         self.follow(cx.view);
         let asked = self.asked(&Theme::default());
         match action {
             Action::Close => return Flow::Close,
-            Action::Answer => return self.press(cx),
+            Action::Accept => return self.press(cx),
             _ if self.question.is_deaf(cx.view.now) => {}
             // The first key that goes on shows the others, and leaves the choice where it is.
             Action::Down if !self.folded.is_empty() => self.choices.append(&mut self.folded),

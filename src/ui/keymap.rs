@@ -1,16 +1,15 @@
 //! Keymaps: which key does what in which part of the dashboard, as data.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::Range;
 
 use crokey::{KeyCombination, OneToThree};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use serde::de::{SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use toml::Spanned;
 
 use super::Action;
+use crate::present::objection::TextFault;
 
 /// The part of the dashboard that has the keyboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
@@ -113,7 +112,7 @@ impl Keymap {
     ///
     /// # Errors
     /// Unknown keys, actions and contexts, and a key that is bound twice in one context, with their place in the text.
-    pub fn parse(text: &str) -> Result<Self, KeymapError> {
+    pub fn parse(text: &str) -> Result<Self, TextFault> {
         read(text)
     }
 
@@ -206,18 +205,6 @@ pub(super) fn control_character(c: char) -> char {
     }
 }
 
-/// Why a keymap is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what}")]
-pub struct KeymapError {
-    /// What is wrong.
-    pub what: String,
-    /// The bytes of the text that it is about.
-    pub at: Range<usize>,
-    /// What to write instead.
-    pub hint: String,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenBinding {
@@ -226,45 +213,19 @@ struct WrittenBinding {
     desc: Option<String>,
 }
 
-/// One key or several. It is read by hand because serde's own choice between shapes forgets the places.
+/// One key or several.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a key or a list of keys")]
 enum Keys {
     One(String),
-    Several(Vec<Spanned<String>>),
-}
-
-impl<'de> Deserialize<'de> for Keys {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(KeysVisitor)
-    }
-}
-
-struct KeysVisitor;
-
-impl<'de> Visitor<'de> for KeysVisitor {
-    type Value = Keys;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key or a list of keys")
-    }
-
-    fn visit_str<E>(self, key: &str) -> Result<Keys, E> {
-        Ok(Keys::One(key.to_owned()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Keys, A::Error> {
-        let mut keys = Vec::new();
-        while let Some(key) = list.next_element()? {
-            keys.push(key);
-        }
-        Ok(Keys::Several(keys))
-    }
+    Several(Vec<String>),
 }
 
 /// What a key is bound to when the operator wants it to do nothing.
 const NOTHING: &str = "none";
 
-fn read(text: &str) -> Result<Keymap, KeymapError> {
-    let file: BTreeMap<Context, Vec<WrittenBinding>> = toml::from_str(text).map_err(|error| KeymapError {
+fn read(text: &str) -> Result<Keymap, TextFault> {
+    let file: BTreeMap<Context, Vec<WrittenBinding>> = toml::from_str(text).map_err(|error| TextFault {
         what: error.message().to_owned(),
         at: error.span().unwrap_or(0..0),
         hint: "a keymap is a list for each part of the dashboard (fleet, composer, dialog, …), of entries like \
@@ -273,40 +234,45 @@ fn read(text: &str) -> Result<Keymap, KeymapError> {
     })?;
     let mut keymap = Keymap::default();
     for (context, entries) in file {
-        let bindings = entries.into_iter().map(binding).collect::<Result<Vec<_>, _>>()?;
-        refuse_conflicts(&bindings)?;
-        let bindings = bindings.into_iter().map(|(binding, _)| binding).collect();
-        keymap.bindings.insert(context, bindings);
+        let bindings = keymap.bindings.entry(context).or_default();
+        for entry in entries {
+            bindings.push(binding(entry, bindings)?);
+        }
     }
     Ok(keymap)
 }
 
-/// A binding, and for each of its keys the place in the text.
-type PlacedBinding = (Binding, Vec<Range<usize>>);
-
-fn binding(entry: WrittenBinding) -> Result<PlacedBinding, KeymapError> {
+/// A binding whose keys none of those before it has.
+fn binding(entry: WrittenBinding, before: &[Binding]) -> Result<Binding, TextFault> {
     let name = entry.run.as_ref().as_str();
     let action = Action::by_name(name);
     if action.is_none() && name != NOTHING {
-        return Err(KeymapError {
-            what: format!("there is no action {name:?}"),
-            at: entry.run.span(),
-            hint: near(name),
-        });
+        return Err(TextFault { what: format!("there is no action {name:?}"), at: entry.run.span(), hint: near(name) });
     }
-    let whole = entry.on.span();
-    let keys: Vec<(String, Range<usize>)> = match entry.on.into_inner() {
-        Keys::One(key) => vec![(key, whole)],
-        Keys::Several(keys) => keys.into_iter().map(|key| (key.as_ref().clone(), key.span())).collect(),
+    let at = entry.on.span();
+    let written = match entry.on.into_inner() {
+        Keys::One(key) => vec![key],
+        Keys::Several(keys) => keys,
     };
-    let places = keys.iter().map(|(_, at)| at.clone()).collect();
-    let keys = keys.iter().map(|(text, at)| key(text, at)).collect::<Result<Vec<_>, _>>()?;
     let description = entry.desc.or(action.map(|action| action.description().to_owned())).unwrap_or_default();
-    Ok((Binding { keys, action, description }, places))
+    let mut binding = Binding { keys: Vec::new(), action, description };
+    for text in written {
+        let key = key(&text, &at)?;
+        if let Some(first) = before.iter().chain([&binding]).find(|other| other.keys.contains(&key)) {
+            let action = first.action.map_or(NOTHING, Action::name);
+            return Err(TextFault {
+                what: format!("the key {} is bound twice", show(key)),
+                at,
+                hint: format!("it already runs {action:?} here; remove one of the two"),
+            });
+        }
+        binding.keys.push(key);
+    }
+    Ok(binding)
 }
 
-fn key(text: &str, at: &Range<usize>) -> Result<KeyCombination, KeymapError> {
-    let error = || KeymapError {
+fn key(text: &str, at: &Range<usize>) -> Result<KeyCombination, TextFault> {
+    let error = || TextFault {
         what: format!("{text:?} is not a key"),
         at: at.clone(),
         hint: "a key is written like `j`, `G`, `?`, `ctrl-c`, `alt-enter`, `pagedown`, `space`".to_owned(),
@@ -324,24 +290,6 @@ fn key(text: &str, at: &Range<usize>) -> Result<KeyCombination, KeymapError> {
     }
 }
 
-fn refuse_conflicts(bindings: &[PlacedBinding]) -> Result<(), KeymapError> {
-    let mut bound: Vec<(KeyCombination, &Binding)> = Vec::new();
-    for (binding, places) in bindings {
-        for (&key, at) in binding.keys.iter().zip(places) {
-            if let Some((_, first)) = bound.iter().find(|(other, _)| *other == key) {
-                let action = first.action.map_or(NOTHING, Action::name);
-                return Err(KeymapError {
-                    what: format!("the key {} is bound twice", show(key)),
-                    at: at.clone(),
-                    hint: format!("it already runs {action:?} here; remove one of the two"),
-                });
-            }
-            bound.push((key, binding));
-        }
-    }
-    Ok(())
-}
-
 /// The actions that a misspelt one may have meant, or where all of them are.
 fn near(name: &str) -> String {
     let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() >= SHORTEST).collect();
@@ -355,7 +303,7 @@ fn near(name: &str) -> String {
 }
 
 /// Whether one of two names may be the other one, misspelt.
-pub fn is_alike(name: &str, other: &str) -> bool {
+fn is_alike(name: &str, other: &str) -> bool {
     strsim::jaro_winkler(name, other) >= ALIKE
 }
 

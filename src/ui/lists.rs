@@ -16,15 +16,6 @@ use crate::fleet::{DeclaredBy, ServerHealth, ServerView, SessionView, Terminal, 
 use crate::present::arrangement::{Grouping, Sort};
 use crate::record::{Intent, IntentId, IntentState};
 
-/// Other words by which people look for a theme, also as they spell its name.
-const THEME_SYNONYMS: &[(&str, &str)] = &[
-    ("light", "lite bright white"),
-    ("dark", "black night"),
-    ("high-contrast", "highcontrast"),
-    ("colour-blind", "colourblind colorblind"),
-    ("no-colour", "nocolour nocolor monochrome"),
-];
-
 /// Actions only the list of commands has, because they are rare.
 pub(super) const RARE: [Action; 13] = [
     Action::FollowUps,
@@ -77,8 +68,7 @@ pub fn palette(
     let named = actions.iter().map(|(_, action)| action.name()).chain(arranged.iter().map(|it| it.name()));
     let names: Vec<&str> = named.chain(themes.clone()).collect();
     let ordered = arranged.iter().map(|it| it.synonyms());
-    let also = |name: &str| THEME_SYNONYMS.iter().find(|(of, _)| *of == name).map_or("", |(_, words)| words);
-    let themed = themes.iter().map(|name| format!("theme-{name} colour color {}", also(name)));
+    let themed = themes.iter().map(|name| format!("theme-{name} colour color"));
     let synonyms = actions.iter().map(|(_, action)| words_for(*action)).chain(ordered).chain(themed).collect();
     let palette = Picker::new("commands", "do it", entries, move |index, cx| {
         if let Some((_, action)) = actions.get(index) {

@@ -6,18 +6,16 @@ use std::collections::{HashSet, VecDeque};
 use ratatui::prelude::{Buffer, Line, Rect};
 
 use super::kit::frame::Look;
-use super::pace::{AT_ONCE, RECORDED};
+use super::pace::AT_ONCE;
 use super::{blank, field, frame, line, span, text, times};
 use crate::fleet::{TerminalKey, TerminalTransition, View};
 use crate::ids::PaneId;
-use crate::operation::Outcome;
 use crate::present::sentence;
-use crate::present::sentence::{Actor, Sentence, of_task, of_transition};
-use crate::record::{Body, OperatorAction, Sent, Stored, StoredInput};
-use crate::state::{Phase, Transition};
-use crate::status::{Status, before_and_after};
+use crate::present::sentence::{Doer, Sentence, of_task, of_transition};
+use crate::record::{Body, OperatorAction, Stored};
+use crate::status::Status;
 use crate::task::TaskEvent;
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
 
 /// The widest column for names.
 const NAME_MOST: usize = 16;
@@ -25,11 +23,6 @@ const NAME_MOST: usize = 16;
 const ROOMY: u16 = 8;
 /// How many events of the history are remembered.
 const KEPT: usize = 500;
-/// How long before an agent works again its dialog was answered, at the most.
-const ANSWERED: Span = Span::from_secs(30);
-/// What is said where nobody answered through fleetwatch.
-const ELSEWHERE: &str = ", not answered from fleetwatch";
-
 /// The events of the history beside the view: what happened before this dashboard, and what was done from anywhere.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
@@ -63,13 +56,7 @@ impl Log {
         events.reverse();
         events.sort_by_key(Event::place);
         // Sentences are made for what is shown only.
-        let line = move |event: Event<'a>| {
-            let is_answered_elsewhere = self.is_answered_elsewhere(&event, view.now);
-            let mut line = LogLine::of(event, view)?;
-            line.sentence.text.push_str(if is_answered_elsewhere { ELSEWHERE } else { "" });
-            Some(line)
-        };
-        let mut lines = events.into_iter().filter_map(line).peekable();
+        let mut lines = events.into_iter().filter_map(|event| LogLine::of(event, view)).peekable();
         std::iter::from_fn(move || {
             let mut line = lines.next()?;
             while let Some(older) = lines.next_if(|older| line.says(older)) {
@@ -77,37 +64,6 @@ impl Log {
             }
             Some(line)
         })
-    }
-
-    /// Whether the agent resumed after a dialog that was answered elsewhere: in its pane, or by the agent itself. What was sent
-    /// is known a moment later, and without a history never.
-    fn is_answered_elsewhere(&self, event: &Event<'_>, now: Timestamp) -> bool {
-        let (Some(transition), Some(key)) = (event.transition(), event.key()) else { return false };
-        let at = transition.at;
-        if transition.summary.phase != Phase::Active || now.since(at) < RECORDED || self.kept.is_empty() {
-            return false;
-        }
-        let goes_on = matches!(before_and_after(transition), (before, Status::Working) if before.needs_operator());
-        let from = self.kept.partition_point(|kept| kept.at + ANSWERED < at);
-        let near = self.kept.range(from..).take_while(|kept| kept.at < at + RECORDED);
-        let is_sent =
-            |kept: &Stored| matches!(kept.body, Body::Input(_)) && kept.key.as_ref().is_some_and(|it| key.may_be(it));
-        // A record that is no longer kept may have answered what happened before the oldest one.
-        goes_on && self.kept.front().is_some_and(|oldest| oldest.at < at) && !near.into_iter().any(is_sent)
-    }
-
-    /// The act that the operator refused right before a turn ended, if nothing else was sent after it.
-    pub fn refused(&self, key: &TerminalKey, ended: Timestamp) -> Option<&str> {
-        let from = self.kept.partition_point(|kept| kept.at + ANSWERED < ended);
-        let near = self.kept.range(from..).rev().filter(|kept| kept.at <= ended);
-        let inputs = near.filter(|kept| kept.key.as_ref().is_some_and(|it| key.may_be(it)));
-        let mut inputs = inputs.filter_map(|kept| if let Body::Input(input) = &kept.body { Some(input) } else { None });
-        match inputs.next()? {
-            StoredInput { sent: Sent::Answer { about, refuses: true, .. }, outcome: Some(outcome), .. } => {
-                Some(about.as_str()).filter(|about| !about.is_empty() && outcome == Outcome::Accepted(None).word())
-            }
-            _ => None,
-        }
     }
 
     /// How many lines there are.
@@ -143,7 +99,7 @@ impl<'a> LogLine<'a> {
         let is_together = || has_one_cause && self.at.since(older.at) < AT_ONCE;
         self.sentence == older.sentence
             && match self.key == older.key {
-                true => self.sentence.actor == Actor::You && self.is_repeatable,
+                true => self.sentence.actor == Doer::You && self.is_repeatable,
                 false => is_together(),
             }
     }
@@ -213,15 +169,6 @@ impl<'a> Event<'a> {
             Event::Terminal(change) => Some(&change.key),
             Event::Task(event) => Some(&event.key),
             Event::Kept(record) => record.key.as_ref(),
-        }
-    }
-
-    /// How the state of an agent changed.
-    fn transition(&self) -> Option<&'a Transition> {
-        match self {
-            Event::Terminal(change) => Some(&change.transition),
-            Event::Kept(Stored { body: Body::Transition(kept), .. }) => Some(&kept.transition),
-            Event::Task(_) | Event::Kept(_) => None,
         }
     }
 

@@ -60,7 +60,7 @@ impl Overlay for NoteBar {
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        vec![(Action::Answer, "keep it"), (Action::Close, "leave it as it was")]
+        vec![(Action::Accept, "keep it"), (Action::Close, "leave it as it was")]
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
@@ -69,14 +69,14 @@ impl Overlay for NoteBar {
         HitMap::at(area)
     }
 
-    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn obey(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             // A line that is empty because they differ is no wish to have none of them.
-            Action::Answer if self.line.text() == self.before => {
+            Action::Accept if self.line.text() == self.before => {
                 cx.say("nothing was typed, so all stays as it was");
                 Flow::Close
             }
-            Action::Answer => {
+            Action::Accept => {
                 if let Some(why) = self.part.fault(self.line.text()) {
                     return cx.refuse(&why);
                 }

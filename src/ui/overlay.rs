@@ -82,7 +82,7 @@ impl Flow {
     /// Does what an action says of a text that is only read: scroll, or close.
     pub fn read(view: &mut Viewport, action: Action) -> Self {
         match action {
-            _ if view.perform(action) => Self::Stay,
+            _ if view.obey(action) => Self::Stay,
             Action::Close => Self::Close,
             _ => Self::Pass,
         }
@@ -187,7 +187,7 @@ pub trait Overlay: Debug {
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap;
 
     /// Does what an action says.
-    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow;
+    fn obey(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow;
 
     /// Takes in a key that its list of keys does not have.
     fn key(&mut self, _key: KeyEvent, _cx: &mut OverlayContext<'_, '_>) -> Flow {
@@ -216,7 +216,7 @@ pub trait Overlay: Debug {
 
     /// Takes in a turn of the wheel: 1 is down, -1 is up.
     fn wheel(&mut self, direction: isize, _at: Position, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        self.perform(if direction > 0 { Action::Down } else { Action::Up }, cx)
+        self.obey(if direction > 0 { Action::Down } else { Action::Up }, cx)
     }
 
     /// Follows the fleet and the time.

@@ -2,13 +2,10 @@
 
 use std::fmt;
 
-use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
-use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::prelude::{Buffer, Position, Rect};
 use ratatui::widgets::StatefulWidget;
 
-use super::keymap::is_alike;
 use super::kit::scroll::rows_of;
 use super::{
     Action, Canvas, Context, Flow, Hint, HitMap, LineInput, List, Overlay, OverlayContext, OverlayKind, OverlayPlace,
@@ -149,9 +146,9 @@ impl Picker {
         // Of those that fit less, what would do nothing comes last here as well.
         let is_dead = |index: usize| self.entries[index].why_not.is_some();
         ranked.sort_unstable_by_key(|((tier, at), index)| (*tier, *tier > 1 && is_dead(*index), *at, *index));
-        // Letters that are scattered over a sentence find a name; a command that they find was never meant.
+        let says = |index: &usize| words.iter().all(|word| self.texts[*index].to_lowercase().contains(word));
         self.shown = match self.synonyms.is_empty() || words.is_empty() {
-            true => best(self.typed.text(), &self.texts),
+            true => (0..self.texts.len()).filter(says).collect(),
             false => ranked.into_iter().map(|(_, index)| index).collect(),
         };
         (self.at, self.view) = (0, Viewport::default());
@@ -161,10 +158,6 @@ impl Picker {
     fn fit(&self, index: usize, typed: &str) -> Option<Fit> {
         /// What is shorter begins too many words.
         const WORD: usize = 3;
-        /// What is shorter is like too many of the words that mean something.
-        const LONG: usize = 5;
-        /// More words than an entry has.
-        const MANY: usize = 100;
         let (name, others) = self.synonyms[index].split_once(' ').unwrap_or((&self.synonyms[index], ""));
         // What comes behind the first clause says under which conditions.
         let text = self.entries[index].text.to_lowercase();
@@ -177,15 +170,8 @@ impl Picker {
         let meant = begins(&mut others.split(' ')).filter(|_| typed.len() >= WORD);
         let meant = meant.map(|at| (if at.0 { 2 } else { 1 }, at));
         let said = begins(&mut clause.split(|c: char| !c.is_alphanumeric())).map(|at| (1, at));
-        // The word that takes the fewest letters to mend is the one that was meant; of those alike, the first.
-        let mends = |words: &mut dyn Iterator<Item = &str>| {
-            let alike = words.enumerate().filter(|(_, word)| is_alike(typed, word));
-            alike.map(|(at, word)| strsim::osa_distance(typed, word) * MANY + at).min()
-        };
-        let misspelt = mends(&mut name.split('-')).filter(|_| typed.len() >= WORD).map(|at| (3, (true, at)));
-        let within = self.texts[index].to_lowercase().find(typed).map(|at| (4, (true, at)));
-        let alike = mends(&mut others.split(' ')).filter(|_| typed.len() >= LONG).map(|at| (5, (true, at)));
-        [named, meant, said, misspelt, within, alike].into_iter().flatten().min()
+        let within = self.texts[index].to_lowercase().find(typed).map(|at| (3, (true, at)));
+        [named, meant, said, within].into_iter().flatten().min()
     }
 }
 
@@ -202,7 +188,7 @@ impl Overlay for Picker {
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        vec![(Action::Answer, self.verb), (Action::Down, "down"), (Action::Close, "close")]
+        vec![(Action::Accept, self.verb), (Action::Down, "down"), (Action::Close, "close")]
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
@@ -245,8 +231,8 @@ impl Overlay for Picker {
         HitMap::at(frame::around(inner))
     }
 
-    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
-        if action == Action::Answer {
+    fn obey(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if action == Action::Accept {
             return self.shown.get(self.at).map_or(Flow::Stay, |index| (self.take)(*index, cx));
         }
         let Some(rows) = rows_of(action, usize::from(self.entries_at.height)) else { return Flow::Pass };
@@ -281,30 +267,11 @@ impl Overlay for Picker {
             return Flow::Stay;
         }
         self.at = index;
-        self.perform(Action::Answer, cx)
+        self.obey(Action::Accept, cx)
     }
 }
 
 /// How well a typed word fits an entry, the best first: it begins the name; it begins a word of the text, or is one of those
-/// that mean it; it begins one of those; it is a word of the name, misspelt; it stands within the text; or it is one of those, misspelt. Of each, a whole word comes first, then what stands
+/// that mean it; it begins one of those; it stands within the text. Of each, a whole word comes first, then what stands
 /// further to the front.
 type Fit = (usize, (bool, usize));
-
-/// The texts that have what an operator types, best first; of equals the earlier one. Where none has it, those that have
-/// its letters in order. All have an empty one.
-pub fn best(typed: &str, texts: &[String]) -> Vec<usize> {
-    let mut matcher = Matcher::new(Config::DEFAULT);
-    let pattern = Pattern::parse(typed, CaseMatching::Smart, Normalization::Smart);
-    let mut buffer = Vec::new();
-    let mut found: Vec<(u32, usize)> = (texts.iter().enumerate())
-        .filter_map(|(index, text)| Some((pattern.score(Utf32Str::new(text, &mut buffer), &mut matcher)?, index)))
-        .collect();
-    // Where a text has it whole, letters with gaps between them are chance.
-    let has_words = |text: &str| typed.to_lowercase().split_whitespace().all(|word| text.contains(word));
-    let is_whole = |(_, index): &(u32, usize)| has_words(&texts[*index].to_lowercase());
-    if found.iter().any(is_whole) {
-        found.retain(is_whole);
-    }
-    found.sort_by_key(|&(score, index)| (std::cmp::Reverse(score), index));
-    found.into_iter().map(|(_, index)| index).collect()
-}

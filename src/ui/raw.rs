@@ -39,16 +39,6 @@ pub struct Raw {
     pressed: Vec<String>,
     /// What the task that it was opened for is called.
     task: Option<String>,
-    /// The question that this was opened to answer; it closes once that was answered.
-    question: Option<TaskQuestion>,
-}
-
-/// What a task asks.
-#[derive(Debug)]
-struct TaskQuestion {
-    prompt: String,
-    /// Whether its row is the last one, which only an answer makes another one. Below a menu it is Enter that answers.
-    is_last: bool,
 }
 
 /// Function keys that tmux has.
@@ -69,7 +59,6 @@ impl Raw {
             pause: Pause::default(),
             pressed: Vec::new(),
             task: None,
-            question: None,
         }
     }
 
@@ -81,22 +70,6 @@ impl Raw {
     /// The mode for a task.
     pub fn for_task(task: &Task) -> Self {
         Self { task: Some(task.id.clone()), ..Self::new(task.key.clone()) }
-    }
-
-    /// The mode for a task that asks.
-    pub fn answering(task: &Task) -> Self {
-        let question =
-            task.prompt().map(|prompt| TaskQuestion { is_last: ends_with(task, prompt), prompt: prompt.to_owned() });
-        Self { question, ..Self::for_task(task) }
-    }
-
-    /// Whether keys went to a task that it does not ask any more for what it asked when this was opened.
-    fn has_answered(&self, task: &Task) -> bool {
-        let has_entered = self.pressed.iter().any(|key| *key == spoken("Enter"));
-        self.question.as_ref().is_some_and(|TaskQuestion { prompt, is_last }| {
-            let may_be_over = has_entered || (*is_last && !self.pressed.is_empty());
-            may_be_over && task.prompt() != Some(prompt) && !ends_with(task, prompt)
-        })
     }
 
     /// Follows the dialog of the terminal. A new one gets no key that was meant for what was there before.
@@ -163,7 +136,7 @@ impl Overlay for Raw {
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
         match self.is_confirmed {
             true => vec![(Action::Close, "leave; every other key goes to the terminal")],
-            false => vec![(Action::Answer, "give it the keyboard"), (Action::Close, "no")],
+            false => vec![(Action::Accept, "give it the keyboard"), (Action::Close, "no")],
         }
     }
 
@@ -197,10 +170,10 @@ impl Overlay for Raw {
         HitMap::at(outer)
     }
 
-    fn perform(&mut self, action: Action, _cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn obey(&mut self, action: Action, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             Action::Close => Flow::Close,
-            Action::Answer => {
+            Action::Accept => {
                 self.is_confirmed = self.is_shown;
                 Flow::Stay
             }
@@ -265,21 +238,13 @@ impl Overlay for Raw {
         if terminal.is_some() {
             return Flow::Stay;
         }
-        match find_live_task(cx.view, &self.key) {
-            Some(task) if self.has_answered(task) => {}
-            Some(_) => return Flow::Stay,
-            None => {
-                let why = self.whereto(cx.view, "");
-                cx.tell(Status::Gone, why);
-            }
+        if find_live_task(cx.view, &self.key).is_some() {
+            return Flow::Stay;
         }
+        let why = self.whereto(cx.view, "");
+        cx.tell(Status::Gone, why);
         Flow::Close
     }
-}
-
-/// Whether the last line of a task begins with its question, as long as nobody has answered that.
-fn ends_with(task: &Task, prompt: &str) -> bool {
-    task.preview().useful(1).first().is_some_and(|last| last.starts_with(prompt))
 }
 
 /// A key as shown. The input may be a password, and the terminal decides whether it is seen.

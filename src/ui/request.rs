@@ -62,7 +62,7 @@ pub enum Request {
     /// Look up the prompts that were sent before, to a terminal and to any, by [`Ui::prompts`].
     Prompts(Option<TerminalKey>),
     /// Let the operator write a prompt in the editor of their own, by [`OverlayEvent::Edited`].
-    Edit(String),
+    OpenEditor(String),
 }
 
 impl Request {

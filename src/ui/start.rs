@@ -93,7 +93,7 @@ impl Overlay for StartBox {
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
         vec![
-            (Action::Answer, "start"),
+            (Action::Accept, "start"),
             (Action::Complete, "complete"),
             (Action::Down, "down"),
             (Action::Close, "close"),
@@ -128,12 +128,12 @@ impl Overlay for StartBox {
         HitMap::at(frame::around(inner))
     }
 
-    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn obey(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let typed = self.line.text();
         match action {
-            Action::Answer if self.is_starting => return cx.refuse("it is being started"),
-            Action::Answer if self.held.is_some() => return cx.refuse("the word is still being completed"),
-            Action::Answer => {
+            Action::Accept if self.is_starting => return cx.refuse("it is being started"),
+            Action::Accept if self.held.is_some() => return cx.refuse("the word is still being completed"),
+            Action::Accept => {
                 // Who has not written the name of an agent takes the one that is selected, and sees it before it starts.
                 let is_name = !typed.contains(char::is_whitespace) && !typed.starts_with('!');
                 let offered = self.offered().get(self.at).map(|offer| offer.line.clone());
@@ -186,7 +186,7 @@ impl Overlay for StartBox {
             OverlayEvent::Offers { line, place, offers } if line == self.line.text() => {
                 (self.offers, self.place, self.at) = (Some(offers.to_vec()), place.to_owned(), 0);
                 let Some(held) = self.held.take() else { return };
-                self.perform(Action::Complete, cx);
+                self.obey(Action::Complete, cx);
                 for key in held {
                     self.key(key, cx);
                 }

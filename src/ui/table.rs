@@ -371,8 +371,7 @@ fn words_of(cell: &Cell<'_, '_>, cells: usize, words: &str) -> Vec<Part> {
     let behind = if is_drafted && draft.is_none() { (text::width(tag) + GAP).min(room) } else { 0 };
     let queued = queued(cell, room - behind).unwrap_or_default();
     let queue = if queued.is_empty() { 0 } else { (text::width(&queued) + GAP).min(room - behind) };
-    let refused = cell.canvas.refused(cell.item);
-    let words = draft.as_deref().or(refused.as_deref()).unwrap_or(words);
+    let words = draft.as_deref().unwrap_or(words);
     // A turn that has just begun shows nothing yet.
     let words = if words.is_empty() && cell.status == Status::Working { text::ELLIPSIS } else { words };
     let is_over = matches!(cell.status, Status::Gone | Status::Unknown);

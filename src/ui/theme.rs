@@ -1,12 +1,11 @@
 //! Themes: what each status and each part of the frame looks like, as data.
 
-use std::ops::Range;
-
 use ratatui::style::{Color, Modifier, Style};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use super::text;
+use crate::present::objection::TextFault;
 use crate::screen::indexed_rgb;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
@@ -107,27 +106,6 @@ pub struct Parts {
     pub screen: Style,
 }
 
-/// Why a theme is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what}")]
-pub struct ThemeError {
-    /// What is wrong.
-    pub what: String,
-    /// The bytes of the text that it is about.
-    pub at: Range<usize>,
-    /// What to write instead.
-    pub hint: Option<String>,
-}
-
-impl From<toml::de::Error> for ThemeError {
-    /// A message of two lines is what is wrong and what to write instead.
-    fn from(error: toml::de::Error) -> Self {
-        let (what, hint) =
-            error.message().split_once('\n').map_or((error.message(), None), |(what, hint)| (what, Some(hint)));
-        Self { what: what.to_owned(), at: error.span().unwrap_or(0..0), hint: hint.map(str::to_owned) }
-    }
-}
-
 /// A glyph that takes one cell, so that columns stay where they are.
 fn one_cell<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let glyph = String::deserialize(deserializer)?;
@@ -210,8 +188,15 @@ impl Theme {
     ///
     /// # Errors
     /// What is wrong and at which byte of the text it is.
-    pub fn parse(text: &str) -> Result<Self, ThemeError> {
-        Ok(toml::from_str(text)?)
+    pub fn parse(text: &str) -> Result<Self, TextFault> {
+        toml::from_str(text).map_err(|error: toml::de::Error| {
+            // A message of two lines is what is wrong and what to write instead.
+            let (what, hint) = error
+                .message()
+                .split_once('\n')
+                .unwrap_or((error.message(), "`fleetwatch config theme dark` prints one to start from"));
+            TextFault { what: what.to_owned(), at: error.span().unwrap_or(0..0), hint: hint.to_owned() }
+        })
     }
 
     /// The theme as a terminal of some depth can show it. Sixteen colours have none that could stand behind all the

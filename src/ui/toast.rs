@@ -200,9 +200,6 @@ fn stay(status: Status) -> Span {
     }
 }
 
-/// What is said of an agent that took an answer.
-pub const TOOK_ANSWER: &str = "took the answer";
-
 /// What an outcome is to the operator.
 pub fn outcome_status(outcome: &Outcome) -> Status {
     match outcome {
@@ -233,7 +230,7 @@ pub fn outcome_text(operation: &Operation, outcome: &Outcome) -> String {
             };
             let refused = option.filter(|option| dialog.refuses(*option)).map(|_| "refused");
             let said: Vec<&str> = refused.into_iter().chain(after.as_deref()).collect();
-            format!("{name} {TOOK_ANSWER}{}{}", if said.is_empty() { "" } else { ": " }, said.join("; "))
+            format!("{name} took the answer{}{}", if said.is_empty() { "" } else { ": " }, said.join("; "))
         }
         (Act::Answer { .. }, Outcome::Unverified { .. }) => {
             format!("it is not known whether the dialog of {name} was answered: {why}")

@@ -13,7 +13,7 @@ use super::{
     Part, Request, Viewport, blank, field, frame, line, right, span, text, times,
 };
 use crate::fleet::View;
-use crate::present::totals::{TotalsWords, signs_explained, turns_told};
+use crate::present::totals::TotalsWords;
 use crate::record::HistoryError;
 use crate::record::question::{Answer, DayQuestion, HistoryQuestion};
 use crate::record::timeline::Holder;
@@ -21,8 +21,6 @@ use crate::record::totals::{DayTotals, Totals, TotalsOf, hours_of};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
-/// The lines of one bar at most.
-const TALLEST: usize = 4;
 /// The cells of an hour at most, and of a name at least and at most.
 const WIDEST: usize = 6;
 const NAME: (usize, usize) = (8, 24);
@@ -32,6 +30,8 @@ const WORD: usize = 9;
 const REST: usize = 20;
 /// What labels a terminal from a shell.
 const FROM_A_SHELL: &str = "`fleetwatch name NAME --label LABEL`";
+/// The bars of a row: who worked, and who waited.
+const BARS: usize = 2;
 /// Bars from an eighth of a cell to a whole one.
 const EIGHTHS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const ASCII_EIGHTHS: [&str; 8] = ["_", "-", "~", "=", "+", "x", "*", "#"];
@@ -139,7 +139,7 @@ impl Overlay for Today {
         HitMap::at(area)
     }
 
-    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn obey(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             Action::FocusLeft => self.go(-1, cx),
             Action::FocusRight => self.go(1, cx),
@@ -244,34 +244,26 @@ struct Chart<'a> {
     name: usize,
     /// The cells of an hour.
     hour: usize,
-    /// The lines of a bar, and those left blank below a row.
-    tall: usize,
+    /// The blank lines below a row.
     gap: usize,
-    /// Whether how turns ended has room for its words.
-    in_words: bool,
 }
 
 impl<'a> Chart<'a> {
     fn new(canvas: &'a Canvas<'a>, area: Rect, rows: &[DayRow<'_>], hours: Vec<Timestamp>) -> Self {
         let (width, height) = (usize::from(area.width), usize::from(area.height.saturating_sub(1)));
         let longest = rows.iter().map(|row| text::width(row.name)).max().unwrap_or_default();
-        let turns = |row: &DayRow<'_>| text::width(&turns_told(&TotalsWords::of(&row.day.whole).turns, None));
-        let words = rows.iter().map(turns).max().unwrap_or_default();
-        let in_words = words <= REST || width >= 5 + NAME.1 + 2 * hours.len() + LENGTH + WORD + words;
-        let rest = if in_words { words.max(REST) } else { REST };
-        let beside = 5 + hours.len() + LENGTH + WORD + rest;
+        let beside = 5 + hours.len() + LENGTH + WORD + REST;
         let name = longest.clamp(NAME.0, NAME.1).min(width.saturating_sub(beside).max(NAME.0));
         let room = width.saturating_sub(beside - hours.len() + name);
         let hour = (room / hours.len().max(1)).clamp(1, WIDEST);
-        let each = height / rows.len().max(1);
-        let (tall, gap) = if each > 2 { (((each - 1) / 2).min(TALLEST), 1) } else { (1, 0) };
+        let gap = usize::from(height / rows.len().max(1) > BARS);
         let eighths = if canvas.ascii { ASCII_EIGHTHS } else { EIGHTHS };
-        Self { canvas, area, hours, eighths, name, hour, tall, gap, in_words }
+        Self { canvas, area, hours, eighths, name, hour, gap }
     }
 
     /// The lines of a row.
     const fn lines(&self) -> usize {
-        2 * self.tall + self.gap
+        BARS + self.gap
     }
 
     /// Which hour stands where.
@@ -291,22 +283,15 @@ impl<'a> Chart<'a> {
                 labels = format!("{labels:place$}{hour}");
             }
         }
-        let signs = if self.in_words { String::new() } else { signs_explained(&|status| self.sign(status)) };
-        let cells = self.hours.len() * self.hour + 1;
-        vec![blank(2 + self.name), span(format!("{labels:cells$}{signs}"), quiet)].into()
-    }
-
-    fn sign(&self, status: Status) -> String {
-        self.canvas.glyph(status).to_owned()
+        vec![blank(2 + self.name), span(labels, quiet)].into()
     }
 
     /// The bars of one row, and what they are in words.
     fn row(&self, row: &DayRow<'_>) -> Vec<Line<'static>> {
         let (theme, parts) = (self.canvas.theme, &self.canvas.theme.parts);
         let TotalsWords { worked, waited, turns, tokens, cost } = TotalsWords::of(&row.day.whole);
-        let sign = |status| self.sign(status);
-        let sign: Option<&dyn Fn(Status) -> String> = if self.in_words { None } else { Some(&sign) };
-        let turns = turns_told(&turns, sign);
+        let turns = turns.iter().map(|(count, status)| format!("{count}{}", self.canvas.glyph(*status)));
+        let turns = turns.collect::<Vec<_>>().join(" ");
         let used = [tokens.map(|tokens| format!("{tokens} tokens")), cost].into_iter().flatten().collect::<Vec<_>>();
         // A bar that stands for more than the title says.
         let full = match row.full.as_millis() / Span::HOUR.as_millis() {
@@ -317,45 +302,34 @@ impl<'a> Chart<'a> {
             (Holder::Working, Status::Working, (row.name, parts.text), worked, "worked", turns),
             (Holder::Waiting, Status::Approval, (&full, parts.quiet), waited, "waited", used.join("  ")),
         ];
-        let mut lines = Vec::new();
-        for (holder, status, (name, name_style), time, word, rest) in bars {
-            for level in (0..self.tall).rev() {
-                let is_first = level + 1 == self.tall;
-                let name = field(if is_first { name } else { "" }, self.name, name_style);
-                let mut line = Line::from(vec![blank(1), name, blank(1)]);
-                line.extend(self.bar(row, holder, level, theme.style(status)));
-                if is_first {
-                    let (time, word) = time.as_deref().map_or(("", ""), |time| (time, word));
-                    let length = LENGTH.min(line::room(self.area, &line).saturating_sub(1));
-                    line.extend([blank(1), right(time, length, parts.text), blank(1)]);
-                    line.extend([field(word, WORD - 1, parts.quiet), span(&rest, parts.text)]);
-                }
-                lines.push(line);
-            }
-        }
-        lines.extend((0..self.gap).map(|_| Line::default()));
-        lines
+        let line = |(holder, status, (name, name_style), time, word, rest): (_, _, _, Option<String>, _, _)| {
+            let mut line = Line::from(vec![blank(1), field(name, self.name, name_style), blank(1)]);
+            line.extend(self.bar(row, holder, theme.style(status)));
+            let (time, word) = time.as_deref().map_or(("", ""), |time| (time, word));
+            let length = LENGTH.min(line::room(self.area, &line).saturating_sub(1));
+            line.extend([blank(1), right(time, length, parts.text), blank(1)]);
+            line.extend([field(word, WORD - 1, parts.quiet), span(rest, parts.text)]);
+            line
+        };
+        bars.into_iter().map(line).chain((0..self.gap).map(|_| Line::default())).collect()
     }
 
-    /// One line of the bars of a day.
-    fn bar(&self, row: &DayRow<'_>, holder: Holder, level: usize, style: Style) -> impl Iterator<Item = Part> {
+    /// The bars of a day.
+    fn bar(&self, row: &DayRow<'_>, holder: Holder, style: Style) -> impl Iterator<Item = Part> {
         self.hours.iter().map(move |begin| {
-            let hour = row.day.hours.get(begin);
-            let height = hour.map_or(0, |hour| self.eighths_of(hour.time(holder), row.full));
-            let (symbol, style) = match height.saturating_sub(level * 8) {
+            let (symbol, style) = match row.day.hours.get(begin).map(|hour| eighths_of(hour.time(holder), row.full)) {
+                None => (" ", style),
                 // Nothing of it, which is not the same as an hour of which nothing is known.
-                0 if level == 0 && hour.is_some() => ("·", self.canvas.theme.parts.quiet),
-                0 => (" ", style),
-                filled => (self.eighths[filled.min(8) - 1], style),
+                Some(0) => ("·", self.canvas.theme.parts.quiet),
+                Some(height) => (self.eighths[height - 1], style),
             };
             span(symbol.repeat(self.hour), style)
         })
     }
+}
 
-    /// How high a bar is, in eighths of a line; what is more than nothing can be seen.
-    fn eighths_of(&self, span: Span, full: Span) -> usize {
-        let most = u64::try_from(self.tall * 8).unwrap_or_default();
-        let eighths = (span.as_millis().saturating_mul(most)).div_ceil(full.as_millis().max(1));
-        usize::try_from(eighths.min(most)).unwrap_or_default()
-    }
+/// How high a bar is, in eighths; what is more than nothing can be seen.
+fn eighths_of(span: Span, full: Span) -> usize {
+    let eighths = span.as_millis().saturating_mul(8).div_ceil(full.as_millis().max(1));
+    usize::try_from(eighths.min(8)).unwrap_or_default()
 }

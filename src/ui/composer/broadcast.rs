@@ -198,15 +198,15 @@ pub fn send(keys: &[TerminalKey], text: &str, cx: &mut OverlayContext<'_, '_>) -
             Gets::Now => {
                 perform(When::Now);
                 cx.memory.arrangement.flags.work_on(key);
-                Progress::Sending
+                Fate::Sending
             }
             Gets::WhenReady(_) => {
                 perform(When::Ready);
                 cx.memory.arrangement.flags.unmark(key);
-                Progress::Queued
+                Fate::Queued
             }
-            Gets::Nothing(why) => Progress::Ended(Refusal::from(why).into()),
-            Gets::CannotWait(..) => Progress::Ended(Refusal::Other(gets.why().unwrap_or_default()).into()),
+            Gets::Nothing(why) => Fate::Ended(Refusal::from(why).into()),
+            Gets::CannotWait(..) => Fate::Ended(Refusal::Other(gets.why().unwrap_or_default()).into()),
         };
         terminals.push((key.clone(), name(cx.view, key), progress));
     }
@@ -288,11 +288,11 @@ impl Overlay for SendQuestion {
         ANSWERS.draw(canvas, buffer, area, &mut self.question, (&title, &asked))
     }
 
-    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn obey(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         self.follow(cx.view);
         match action {
-            Action::Answer if self.hold(cx.view).is_none() => Flow::Reply(OverlayReply::Yes),
-            Action::Answer => Flow::Stay,
+            Action::Accept if self.hold(cx.view).is_none() => Flow::Reply(OverlayReply::Yes),
+            Action::Accept => Flow::Stay,
             _ => Flow::read(self.question.view(), action),
         }
     }
@@ -306,7 +306,7 @@ impl Overlay for SendQuestion {
 
 /// How far it has come at one terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum Fate {
     Sending,
     /// It goes when the agent is ready.
     Queued,
@@ -318,13 +318,13 @@ pub enum Progress {
 pub struct Outcomes {
     /// The prompt that was sent; `None` where dialogs were answered.
     prompt: Option<String>,
-    terminals: Vec<(TerminalKey, String, Progress)>,
+    terminals: Vec<(TerminalKey, String, Fate)>,
     view: Viewport,
 }
 
 impl Outcomes {
     /// The list of what becomes of a prompt to terminals, or of the answers to their dialogs.
-    pub fn of(prompt: Option<String>, terminals: Vec<(TerminalKey, String, Progress)>) -> Self {
+    pub fn of(prompt: Option<String>, terminals: Vec<(TerminalKey, String, Fate)>) -> Self {
         Self { prompt, terminals, view: Viewport::default() }
     }
 }
@@ -340,17 +340,16 @@ impl Overlay for Outcomes {
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
         let parts = &canvas.theme.parts;
-        let taken =
-            self.terminals.iter().filter(|(.., it)| matches!(it, Progress::Ended(Outcome::Accepted(_)))).count();
-        let queued = self.terminals.iter().filter(|(.., it)| matches!(it, Progress::Queued)).count();
+        let taken = self.terminals.iter().filter(|(.., it)| matches!(it, Fate::Ended(Outcome::Accepted(_)))).count();
+        let queued = self.terminals.iter().filter(|(.., it)| matches!(it, Fate::Queued)).count();
         let queued = if queued > 0 { format!(", {queued} queued") } else { String::new() };
         let title = format!("taken by {taken} of {}{queued}", self.terminals.len());
         let names = self.terminals.iter().map(|(_, name, _)| text::width(name)).max().unwrap_or(0);
-        let line = |(_, name, progress): &(TerminalKey, String, Progress)| -> Line<'static> {
+        let line = |(_, name, progress): &(TerminalKey, String, Fate)| -> Line<'static> {
             let (status, word, why) = match progress {
-                Progress::Sending => (Status::Working, "sending …", String::new()),
-                Progress::Queued => (Status::Working, "queued", "sent when the agent is ready".to_owned()),
-                Progress::Ended(outcome) => {
+                Fate::Sending => (Status::Working, "sending …", String::new()),
+                Fate::Queued => (Status::Working, "queued", "sent when the agent is ready".to_owned()),
+                Fate::Ended(outcome) => {
                     let word = match outcome {
                         Outcome::Accepted(_) => "taken",
                         Outcome::NotTaken { .. } => "not taken",
@@ -368,7 +367,7 @@ impl Overlay for Outcomes {
         HitMap::at(frame::around(inner))
     }
 
-    fn perform(&mut self, action: Action, _cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn obey(&mut self, action: Action, _cx: &mut OverlayContext<'_, '_>) -> Flow {
         Flow::read(&mut self.view, action)
     }
 
@@ -382,9 +381,9 @@ impl Overlay for Outcomes {
             (Act::Answer { .. }, None) => Topic::Dialog(key.clone()),
             _ => return,
         };
-        let is_open = |it: &Progress| !matches!(it, Progress::Ended(_));
+        let is_open = |it: &Fate| !matches!(it, Fate::Ended(_));
         if let Some((.., progress)) = self.terminals.iter_mut().find(|(of, _, it)| of == key && is_open(it)) {
-            *progress = Progress::Ended(outcome.clone());
+            *progress = Fate::Ended(outcome.clone());
             cx.memory.toasts.retire(&topic);
         }
     }

@@ -14,7 +14,7 @@ use crate::ui::raw::Raw;
 use crate::ui::{Action, Context, Item, Keymap, Request, RowKey, Ui};
 
 pub(super) const GROUP: Group =
-    Group { actions: &[Action::Open, Action::AllowOnce, Action::Refuse, Action::RefuseWhy], why_not, perform };
+    Group { actions: &[Action::Open, Action::AllowOnce, Action::Refuse, Action::RefuseWhy], why_not, obey };
 
 fn why_not(ui: &Ui, action: Action, view: &View<'_>) -> Option<String> {
     if !ui.marked_that_wait(view).is_empty() {
@@ -29,7 +29,7 @@ fn why_not(ui: &Ui, action: Action, view: &View<'_>) -> Option<String> {
     }
 }
 
-fn perform(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
+fn obey(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
     match (action, &ui.marked_that_wait(view)[..]) {
         (Action::Open, []) => ui.open_selected(view),
         (Action::Open, [one]) => ui.open(DialogBox::new(one, ui.cursor.slipped())),
@@ -51,7 +51,7 @@ impl Ui {
             Some(Item::Task(task)) if task.status == TaskStatus::WaitingInput => {
                 return match TaskAnswer::to(task) {
                     Some(line) => self.open(line),
-                    None => self.open(Raw::answering(task)),
+                    None => self.open(Raw::for_task(task)),
                 };
             }
             Some(Item::Task(task)) => return self.open_history(&task.key, view),
@@ -84,21 +84,21 @@ impl Ui {
     pub(super) fn key_of_question(&mut self, action: Option<Action>, key: KeyEvent, view: &View<'_>) -> Vec<Request> {
         let is_new = self.opened.is_some_and(|opened| view.now.since(opened) < NEW_QUESTION);
         match action {
-            Some(Action::Answer) if is_new => {
+            Some(Action::Accept) if is_new => {
                 self.opened = Some(view.now);
                 let again = Keymap::name_of(key);
                 self.say(format!("nothing was done: the question is new on the screen; press {again} again"), view);
                 Vec::new()
             }
-            Some(action) => self.perform(action, view),
+            Some(action) => self.obey(action, view),
             None if key.code == KeyCode::Enter => {
-                let yes = self.options.keymap.key_for(Context::Confirm, Action::Answer).unwrap_or_default();
+                let yes = self.options.keymap.key_for(Context::Confirm, Action::Accept).unwrap_or_default();
                 self.say(format!("not confirmed: press {yes} (Enter is ignored here)"), view);
                 Vec::new()
             }
             // The next letters of a text close what one of them opened.
             None if key.code.as_char().is_some() => {
-                let requests = self.perform(Action::Close, view);
+                let requests = self.obey(Action::Close, view);
                 self.say("nothing was done".to_owned(), view);
                 requests
             }

@@ -12,10 +12,10 @@ use crate::ui::{Action, Filter, Item, Request, TableRow, Topic, Ui};
 pub(super) const GROUP: Group = Group {
     actions: &[Action::Filter, Action::Close, Action::Sort, Action::Columns, Action::Layout],
     why_not: never,
-    perform,
+    obey,
 };
 
-fn perform(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
+fn obey(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
     // Rows that stand in another order now are no longer where they were shown.
     ui.drawn.rows.clear();
     let arrangement = &mut ui.memory.arrangement;

@@ -7,7 +7,7 @@ use crate::ui::interrupt::Interrupt;
 use crate::ui::raw::Raw;
 use crate::ui::{Action, Item, Request, Ui};
 
-pub(super) const GROUP: Group = Group { actions: &[Action::Raw, Action::Interrupt, Action::Jump], why_not, perform };
+pub(super) const GROUP: Group = Group { actions: &[Action::Raw, Action::Interrupt, Action::Jump], why_not, obey };
 
 fn why_not(ui: &Ui, action: Action, view: &View<'_>) -> Option<String> {
     if action == Action::Interrupt {
@@ -27,7 +27,7 @@ fn why_not(ui: &Ui, action: Action, view: &View<'_>) -> Option<String> {
     }
 }
 
-fn perform(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
+fn obey(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
     match (action, ui.acted_on(view)) {
         (Action::Raw, Some(Item::Terminal(terminal))) => ui.open(Raw::new(terminal.key.clone())),
         (Action::Raw, Some(Item::Task(task))) => ui.open(Raw::for_task(task)),

@@ -6,7 +6,7 @@ use crate::present::arrangement::{Group as RowGroup, Grouping};
 use crate::ui::{Action, Request, RowKey, Ui};
 
 pub(super) const GROUP: Group =
-    Group { actions: &[Action::Fold, Action::FocusLeft, Action::FocusRight], why_not, perform };
+    Group { actions: &[Action::Fold, Action::FocusLeft, Action::FocusRight], why_not, obey };
 
 fn why_not(ui: &Ui, action: Action, _: &View<'_>) -> Option<String> {
     if ui.tiles.is_some() {
@@ -16,7 +16,7 @@ fn why_not(ui: &Ui, action: Action, _: &View<'_>) -> Option<String> {
     (ui.memory.arrangement.grouping == Grouping::None).then(|| "there are no groups".to_owned())
 }
 
-fn perform(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
+fn obey(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
     match action {
         Action::FocusLeft if ui.tiles.is_some() => ui.step_beside(-1, 0, view),
         Action::FocusRight if ui.tiles.is_some() => ui.step_beside(1, 0, view),

@@ -9,7 +9,7 @@ pub(super) struct Group {
     /// Why one of them would do nothing now; `None` where it does something.
     pub why_not: fn(&Ui, Action, &View<'_>) -> Option<String>,
     /// Does what one of them says.
-    pub perform: fn(&mut Ui, Action, &View<'_>) -> Vec<Request>,
+    pub obey: fn(&mut Ui, Action, &View<'_>) -> Vec<Request>,
 }
 
 /// For actions that can always be done.

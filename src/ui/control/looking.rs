@@ -10,7 +10,7 @@ use crate::ui::{Action, Item, Request, Ui};
 pub(super) const GROUP: Group = Group {
     actions: &[Action::History, Action::LastAnswer, Action::Explain, Action::Copy, Action::Today, Action::Servers],
     why_not,
-    perform,
+    obey,
 };
 
 fn why_not(ui: &Ui, action: Action, view: &View<'_>) -> Option<String> {
@@ -27,7 +27,7 @@ fn why_not(ui: &Ui, action: Action, view: &View<'_>) -> Option<String> {
     }
 }
 
-fn perform(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
+fn obey(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
     match (action, ui.target()) {
         (Action::Today, _) => ui.open(Today::default()),
         (Action::Servers, _) => ui.open(servers(view, &ui.options.zone)),

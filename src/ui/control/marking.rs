@@ -14,10 +14,10 @@ use crate::ui::{Action, Item, Request, RowKey, Topic, Ui};
 pub(super) const GROUP: Group = Group {
     actions: &[Action::Mark, Action::MarkAll, Action::Pin, Action::Mute, Action::Rename, Action::Label],
     why_not: never,
-    perform,
+    obey,
 };
 
-fn perform(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
+fn obey(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
     match action {
         Action::Mark => ui.mark(view),
         Action::MarkAll => {
@@ -98,8 +98,7 @@ impl Ui {
             return Vec::new();
         }
         items.iter().for_each(|item| flags.mute(*item, Mute::Always(false)));
-        let did = if items.len() == 1 { "counted again when it needs you" } else { "counted again when they need you" };
-        self.notify_about(Topic::Flags(first.key().clone()), Status::Ready, said_of(&items, did), view.now);
+        self.notify_about(Topic::Flags(first.key().clone()), Status::Ready, said_of(&items, "counted again"), view.now);
         items.iter().map(|item| Request::Note { key: Some(item.key().clone()), action: "unmuted" }).collect()
     }
 
@@ -134,14 +133,7 @@ fn muting(items: &[Item<'_>], undone: String) -> Picker {
             cx.ask(Request::Note { key: Some(item.key().clone()), action: "muted" });
         }
         let time = if index == 3 { String::new() } else { format!(" {}", MUTES[index].1) };
-        let waiting = items.iter().filter(|item| item.status().needs_operator()).count();
-        let although = match (waiting, items.len()) {
-            (0, 1) => ": it will not count as needing you".to_owned(),
-            (0, _) => ": they will not count as needing you".to_owned(),
-            (_, 1) => ", although it waits for you".to_owned(),
-            (waiting, _) => format!(", although {waiting} of them wait for you"),
-        };
-        let said = said_of(&items, &format!("muted{time}{although}{undone}"));
+        let said = said_of(&items, &format!("muted{time}{undone}"));
         cx.tell_about(Topic::Flags(first.key().clone()), Status::Ready, said);
         Flow::Close
     });

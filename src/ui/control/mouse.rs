@@ -26,12 +26,12 @@ impl Ui {
     fn click(&mut self, at: Position, view: &View<'_>) -> Vec<Request> {
         self.cursor.begin_key();
         if let Some((_, action)) = self.drawn.buttons.iter().find(|(place, _)| place.contains(at)) {
-            return self.perform(*action, view);
+            return self.obey(*action, view);
         }
         // A click beside a popup is one to be rid of it; whatever is there is not clicked through it.
         let top = self.drawn.top;
         if self.overlays.last().is_some_and(|overlay| overlay.kind().is_popup) && !top.is_empty() && !top.contains(at) {
-            return self.perform(Action::Close, view);
+            return self.obey(Action::Close, view);
         }
         let (passed, requests) = self.with_top(view, |overlay, cx| overlay.click(at, cx));
         if passed {

@@ -53,10 +53,10 @@ impl Ui {
 pub(super) const GROUP: Group = Group {
     actions: &[Action::Up, Action::Down, Action::PageUp, Action::PageDown, Action::First, Action::Last],
     why_not: never,
-    perform,
+    obey,
 };
 
-fn perform(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
+fn obey(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
     let page = isize::try_from(ui.drawn.page.max(1)).unwrap_or(isize::MAX);
     match action {
         Action::Up => ui.step_beside(0, -1, view),

@@ -41,6 +41,30 @@ impl Ui {
         self.on_event(OverlayEvent::Ended { operation, outcome }, view);
     }
 
+    /// A draft goes only when its text has arrived; what was not sent and is no draft becomes one.
+    fn follow_draft(&mut self, key: &TerminalKey, text: &str, when: When, outcome: &Outcome, view: &View<'_>) {
+        let is_draft = self.memory.drafts.get(&Some(key.clone())).is_some_and(|draft| draft.text == text);
+        let has_left = match when {
+            When::Ready => matches!(outcome, Outcome::Refused(_)),
+            When::Now | When::Anyway => self.memory.sending.remove(key).is_some_and(|on_its_way| on_its_way == text),
+        };
+        match (outcome.is_accepted(), is_draft) {
+            (true, true) => drop(self.memory.drafts.remove(&Some(key.clone()))),
+            // The prompt that was opened meanwhile began empty.
+            (false, true) if has_left => self.on_event(OverlayEvent::Drafted { key, text }, view),
+            (false, false) if has_left => self.keep_as_draft(key, text, view),
+            _ => {}
+        }
+        if outcome.is_accepted() {
+            self.memory.taken(key, text);
+            // What was begun for one that is gone has gone to another one.
+            let left = self.memory.left_drafts(view);
+            self.memory
+                .drafts
+                .retain(|key, draft| draft.text != text || key.as_ref().is_none_or(|key| !left.contains(key)));
+        }
+    }
+
     /// What the operator can do about a prompt that was refused.
     fn way_on(&self, outcome: &Outcome) -> Option<String> {
         let Outcome::Refused(refusal) = outcome else { return None };

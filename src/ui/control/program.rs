@@ -10,10 +10,10 @@ use crate::ui::{Action, Request, Topic, Ui};
 pub(super) const GROUP: Group = Group {
     actions: &[Action::Help, Action::Palette, Action::MuteAll, Action::Reload, Action::Suspend, Action::Quit],
     why_not: never,
-    perform,
+    obey,
 };
 
-fn perform(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
+fn obey(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
     match action {
         Action::Help => ui.open(Help::new(ui.context(), &ui.hints(view))),
         Action::Palette => {

@@ -2,14 +2,13 @@
 
 use super::group::{Group, NOTHING_SELECTED};
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::state::Phase;
 use crate::status::Status;
 use crate::ui::composer::Composer;
 use crate::ui::lists::follow_ups;
 use crate::ui::{Action, Item, Request, Ui, find};
 
 pub(super) const GROUP: Group =
-    Group { actions: &[Action::Prompt, Action::Broadcast, Action::Unqueue, Action::FollowUps], why_not, perform };
+    Group { actions: &[Action::Prompt, Action::Broadcast, Action::Unqueue, Action::FollowUps], why_not, obey };
 
 fn why_not(ui: &Ui, action: Action, view: &View<'_>) -> Option<String> {
     match action {
@@ -29,7 +28,7 @@ fn why_not(ui: &Ui, action: Action, view: &View<'_>) -> Option<String> {
     }
 }
 
-fn perform(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
+fn obey(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
     match action {
         Action::Prompt => ui.compose(view),
         Action::Broadcast => ui.broadcast(view),
@@ -68,35 +67,16 @@ impl Ui {
         together.filter(|key| self.memory.queued.contains_key(key)).collect()
     }
 
-    /// Why no prompt is taken back, where the last one is, and what is queued elsewhere; `None` where one is.
+    /// Why no prompt is taken back; `None` where one is.
     fn why_nothing_comes_back(&self, view: &View<'_>) -> Option<String> {
         if !self.queued_here(view).is_empty() {
             return None;
         }
         let key = self.target().and_then(|key| find(view, &key));
-        Some(key.map_or_else(|| NOTHING_SELECTED.to_owned(), |terminal| self.why_none_is_queued(terminal, view)))
-    }
-
-    fn why_none_is_queued(&self, terminal: &Terminal, view: &View<'_>) -> String {
-        let named = |key: &TerminalKey| Some(find(view, key)?.state.terminal.id.clone());
-        let (key, name) = (&terminal.key, &terminal.state.terminal.id);
-        if self.memory.sending.contains_key(key) {
-            return format!("too late: the prompt is on its way to {name}");
-        }
-        if self.memory.draft(Some(key)).is_some() {
-            return format!(
-                "no prompt is queued for {name}; {} opens the draft for it",
-                self.fleet_key(Action::Prompt)
-            );
-        }
-        if terminal.state.turn.phase == Phase::Active {
-            let stop = self.fleet_key(Action::Interrupt);
-            return format!("no prompt is queued for {name}: it works on what it has; {stop} interrupts it");
-        }
-        let elsewhere: Vec<String> = self.memory.queued.keys().filter_map(named).collect();
-        match elsewhere.is_empty() {
-            true => format!("no prompt is queued for {name}"),
-            false => format!("no prompt is queued for {name}, but for {}", elsewhere.join(", ")),
-        }
+        let why = |Terminal { key, state, .. }: &Terminal| match self.memory.sending.contains_key(key) {
+            true => format!("too late: the prompt is on its way to {}", state.terminal.id),
+            false => format!("no prompt is queued for {}", state.terminal.id),
+        };
+        Some(key.map_or_else(|| NOTHING_SELECTED.to_owned(), why))
     }
 }

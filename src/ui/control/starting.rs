@@ -7,7 +7,7 @@ use crate::ui::confirm::Confirm;
 use crate::ui::start::StartBox;
 use crate::ui::{Action, Item, Request, Ui};
 
-pub(super) const GROUP: Group = Group { actions: &[Action::Start, Action::End], why_not, perform };
+pub(super) const GROUP: Group = Group { actions: &[Action::Start, Action::End], why_not, obey };
 
 fn why_not(ui: &Ui, action: Action, view: &View<'_>) -> Option<String> {
     if action == Action::Start {
@@ -22,7 +22,7 @@ fn why_not(ui: &Ui, action: Action, view: &View<'_>) -> Option<String> {
     }
 }
 
-fn perform(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
+fn obey(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
     match (action, ui.acted_on(view)) {
         (Action::Start, item) => {
             let start = StartBox::new(item.map(|item| item.key().clone()));

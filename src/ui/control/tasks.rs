@@ -8,7 +8,7 @@ use crate::ui::lists::task_sessions;
 use crate::ui::{Action, Item, Request, Ui, text};
 
 pub(super) const GROUP: Group =
-    Group { actions: &[Action::RerunTask, Action::PruneTasks, Action::TaskSessions], why_not, perform };
+    Group { actions: &[Action::RerunTask, Action::PruneTasks, Action::TaskSessions], why_not, obey };
 
 fn why_not(ui: &Ui, action: Action, view: &View<'_>) -> Option<String> {
     let is_over = |task: &&Task| task.is_dead() && !task.is_gone();
@@ -29,7 +29,7 @@ fn why_not(ui: &Ui, action: Action, view: &View<'_>) -> Option<String> {
     }
 }
 
-fn perform(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
+fn obey(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
     match action {
         Action::TaskSessions => ui.open(task_sessions(view)),
         _ => ui.act_on_tasks(action, view),

@@ -4,13 +4,13 @@ use super::group::Group;
 use crate::fleet::View;
 use crate::ui::{Action, Context, Item, Request, TableRow, Topic, Ui};
 
-pub(super) const GROUP: Group = Group { actions: &[Action::NextWaiting, Action::PreviousWaiting], why_not, perform };
+pub(super) const GROUP: Group = Group { actions: &[Action::NextWaiting, Action::PreviousWaiting], why_not, obey };
 
 fn why_not(ui: &Ui, _: Action, view: &View<'_>) -> Option<String> {
     ui.memory.arrangement.queue(view).is_empty().then(|| ui.why_none_waits(view))
 }
 
-fn perform(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
+fn obey(ui: &mut Ui, action: Action, view: &View<'_>) -> Vec<Request> {
     ui.step_to_waiting(action == Action::NextWaiting, view);
     Vec::new()
 }
@@ -45,16 +45,8 @@ impl Ui {
 
     /// Says why the key that goes to the longest wait did not move the cursor.
     fn say_longest(&mut self, view: &View<'_>) {
-        let queue = self.memory.arrangement.queue(view);
-        let Some(item) = self.selected(view) else { return };
-        let again = self.fleet_key(Action::NextWaiting);
-        let why = match (item.status().needs_operator(), queue.len()) {
-            (true, ..=1) => format!("{} is the only one waiting", item.id()),
-            (true, _) => format!("{} waits longest; {again} again goes to the next", item.id()),
-            (false, ..=1) => format!("nobody waits; only {} is worth a look", item.id()),
-            (false, _) => format!("nobody waits; {again} again goes to the next that is worth a look"),
-        };
-        self.say(why, view);
+        let waits = self.selected(view).filter(|item| item.status().needs_operator());
+        self.say(waits.map_or_else(|| "nobody waits".to_owned(), |item| format!("{} waits longest", item.id())), view);
     }
 
     /// Why there is no next terminal to go to.
@@ -63,18 +55,10 @@ impl Ui {
         if !arrangement.queue(view).is_empty() {
             return "nothing else needs you".to_owned();
         }
-        let hidden: Vec<Item<'_>> =
-            Item::all(view).into_iter().filter(|item| arrangement.wants_a_look(*item)).collect();
-        let needing = hidden.iter().filter(|item| arrangement.needs_operator(**item)).count();
-        let message = match (hidden.len(), needing) {
-            (0, _) => return "nothing needs you".to_owned(),
-            (1, 0) => "1 that is worth a look".to_owned(),
-            (some, 0) => format!("{some} that are worth a look"),
-            (_, 1) => "1 that needs you".to_owned(),
-            (_, some) => format!("{some} that need you"),
-        };
-        let show = self.fleet_key(Action::Close);
-        format!("the filter hides {message} ({show} shows all)")
+        match Item::all(view).into_iter().filter(|item| arrangement.wants_a_look(*item)).count() {
+            0 => "nothing needs you".to_owned(),
+            hidden => format!("the filter hides {hidden} to look at ({} shows all)", self.fleet_key(Action::Close)),
+        }
     }
 
     /// Selects the next row of those that wait, or should be looked at, most urgent first. A folded group that it is in is unfolded.

@@ -15,8 +15,6 @@ use crate::ui::reading::Paragraph;
 use crate::ui::theme::Parts;
 use crate::ui::{Action, Canvas, Hint, HitMap, Overlay, Theme, blank, frame, line, preview, right, span, text, times};
 
-/// What is sent for an option that takes a text, behind its key.
-pub const TEXT_THEN_ENTER: &str = "the text, then Enter";
 /// The buttons have room in it.
 const LEAST: usize = 68;
 /// From this height on there is room for a message of two rows.
@@ -236,14 +234,14 @@ impl DialogBox {
     pub(super) fn ways(&self, held: Option<Held>) -> Vec<Hint> {
         let can_tick = self.shown.as_ref().is_some_and(|shown| shown.dialog.can_tick());
         match held {
-            None if self.typing.is_some() => vec![(Action::Answer, "send")],
-            None if can_tick => vec![(Action::Answer, "hand in"), (Action::Tick, "tick"), (Action::Down, "choose")],
-            None if self.wants_text() => vec![(Action::Answer, "type it"), (Action::Down, "choose")],
-            None => vec![(Action::Answer, "answer"), (Action::Down, "choose")],
+            None if self.typing.is_some() => vec![(Action::Accept, "send")],
+            None if can_tick => vec![(Action::Accept, "hand in"), (Action::Tick, "tick"), (Action::Down, "choose")],
+            None if self.wants_text() => vec![(Action::Accept, "type it"), (Action::Down, "choose")],
+            None => vec![(Action::Accept, "answer"), (Action::Down, "choose")],
             Some(Held::Not(hold @ Hold::Unread(..))) => hold.hint().into_iter().collect(),
             Some(Held::NothingTicked) => vec![(Action::Tick, "tick"), (Action::Down, "choose")],
             Some(Held::NothingTyped) => Vec::new(),
-            Some(Held::Lost) => vec![(Action::Answer, "keep as a draft")],
+            Some(Held::Lost) => vec![(Action::Accept, "keep as a draft")],
             Some(Held::NothingChosen) => vec![(Action::Down, "choose")],
             Some(Held::NotWhole) => {
                 vec![(Action::Jump, "see all of it there"), (Action::Anyway, "answer anyway"), (Action::Down, "choose")]
@@ -268,7 +266,7 @@ impl DialogBox {
             }
             (_, Some(chosen)) if self.typing.is_some() => {
                 let key = dialog.note_key(chosen).map(|key| format!("{key}, ")).unwrap_or_default();
-                format!("sends: {key}{TEXT_THEN_ENTER}")
+                format!("sends: {key}the text, then Enter")
             }
             (Manner::Several, _) => format!("sends: {}", dialog::in_words(&dialog.presses_to_tick(&self.ticks))),
             (_, Some(chosen)) if self.wants_text() => {
@@ -297,7 +295,7 @@ impl DialogBox {
             Held::Not(hold) => return hold.words(canvas, context),
             Held::NothingTyped => ["nothing is typed yet", "nothing typed yet"].map(str::to_owned),
             Held::Lost => {
-                let keep = key(Action::Answer);
+                let keep = key(Action::Accept);
                 let why =
                     if matches!(self.stage, Stage::Closed) { "the dialog is closed" } else { "this answers nothing" };
                 [format!("{why}: {keep} keeps it as a draft"), format!("{keep}: keep as a draft")]

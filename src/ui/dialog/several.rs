@@ -15,7 +15,7 @@ use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Asked, Recipient, Refusal, Reply};
 use crate::status::Status;
 use crate::time::Timestamp;
-use crate::ui::composer::{Outcomes, Progress};
+use crate::ui::composer::{Fate, Outcomes};
 use crate::ui::question::{Answers, Hold, Question, QuestionText};
 use crate::ui::reading::Paragraph;
 use crate::ui::{
@@ -26,7 +26,7 @@ use crate::ui::{
 /// What the keys are called.
 const ANSWERS: Answers = Answers {
     context: Context::Dialog,
-    yes: (Action::Answer, "answer them"),
+    yes: (Action::Accept, "answer them"),
     others: &[(Action::Down, "choose"), (Action::Close, "close without answering")],
 };
 
@@ -236,7 +236,7 @@ impl SeveralDialogs {
     fn answers(&self) -> Answers {
         match self.chosen() {
             _ if self.asking.is_empty() => NONE_LEFT,
-            Some(chosen) if self.count(&chosen) == 1 => Answers { yes: (Action::Answer, "answer it"), ..ANSWERS },
+            Some(chosen) if self.count(&chosen) == 1 => Answers { yes: (Action::Accept, "answer it"), ..ANSWERS },
             Some(_) => ANSWERS,
             None => UNCHOSEN,
         }
@@ -273,7 +273,7 @@ impl SeveralDialogs {
         let Some(chosen) = self.chosen() else {
             return cx.refuse("nothing is chosen; nothing was sent");
         };
-        let left_out = |why: String| Progress::Ended(Refusal::Other(why).into());
+        let left_out = |why: String| Fate::Ended(Refusal::Other(why).into());
         let mut terminals = Vec::new();
         for it in &self.asking {
             let progress = match (it.place(&chosen), cx.terminal(&it.key)) {
@@ -282,7 +282,7 @@ impl SeveralDialogs {
                     let asked = Asked::new(excerpt, terminal.state.assessment.ui_context, &dialog);
                     cx.perform(Recipient::of(terminal), Act::Answer { dialog, asked, reply: Reply::Option(place) });
                     cx.memory.arrangement.flags.work_on(&it.key);
-                    Progress::Sending
+                    Fate::Sending
                 }
                 (Some(_), None) => left_out("the terminal is gone".to_owned()),
                 (None, _) => left_out(format!("it has no option {}", chosen.1)),
@@ -329,16 +329,16 @@ impl Overlay for SeveralDialogs {
         self.answers().draw(canvas, buffer, area, &mut self.question, (&title, &asked))
     }
 
-    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    fn obey(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         self.follow(cx.view);
         match action {
             Action::Close => return Flow::Close,
             Action::Help | Action::Suspend => return Flow::Pass,
-            Action::Answer => return self.answer(cx),
+            Action::Accept => return self.answer(cx),
             Action::AllowOnce | Action::Refuse => match self.meant(action) {
                 option @ Some(_) => {
                     self.choose(option);
-                    let key = cx.options.keymap.key_for(Context::Dialog, Action::Answer).unwrap_or_default();
+                    let key = cx.options.keymap.key_for(Context::Dialog, Action::Accept).unwrap_or_default();
                     let (label, count) = self.chosen().map(|it| (it.1.clone(), self.count(&it))).unwrap_or_default();
                     let them = if count == 1 { "it" } else { "them" };
                     self.question.say(format!("{label} is chosen: {key} answers {them}"));

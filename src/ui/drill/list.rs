@@ -7,7 +7,7 @@ use super::steps::TimelineEntry;
 use super::texts::seen_words;
 use crate::fleet::Terminal;
 use crate::present::sentence;
-use crate::present::sentence::Actor;
+use crate::present::sentence::Doer;
 use crate::record::Body;
 use crate::status::{Changed, Status, changed};
 use crate::time::{Span, Timestamp};
@@ -176,8 +176,8 @@ fn words(canvas: &Canvas<'_>, step: &TimelineEntry) -> Line<'static> {
     // Its name stands above the list.
     if let Some(sentence) = sentence::of(&step.body, "it") {
         let subject = match sentence.actor {
-            Actor::Terminal => String::new(),
-            Actor::You | Actor::Fleetwatch => format!("{} ", sentence.subject("")),
+            Doer::Terminal => String::new(),
+            Doer::You | Doer::Fleetwatch => format!("{} ", sentence.subject("")),
         };
         let text = span(sentence.text, style(sentence.status, parts.text));
         return vec![span(subject, parts.title), text].into();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::present::sentence;
-use crate::present::sentence::Actor;
+use crate::present::sentence::Doer;
 use crate::record::timeline::Point;
 use crate::record::{Body, RecordId, ScreenId, Stored, StoredTransition, TaskRecord};
 use crate::screen::Screen;
@@ -161,8 +161,7 @@ impl TimelineEntries {
         if !self.lists_all {
             // Repeated acts of the operator, such as typing keys, are one step, as they are one line of the log.
             let own = |step: &TimelineEntry| {
-                sentence::of(&step.body, "it")
-                    .filter(|it| it.actor == Actor::You && sentence::is_repeatable(&step.body))
+                sentence::of(&step.body, "it").filter(|it| it.actor == Doer::You && sentence::is_repeatable(&step.body))
             };
             self.listed.dedup_by(|older, newer| own(older).is_some_and(|it| Some(it) == own(newer)));
         }

@@ -229,7 +229,7 @@ impl Facts<'_, '_> {
 }
 
 fn pane(facts: &mut Facts<'_, '_>, terminal: &Terminal, view: &View<'_>) {
-    let (key, pane, known) = (&terminal.key, &terminal.facts, &terminal.state.terminal);
+    let (key, known) = (&terminal.key, &terminal.state.terminal);
     facts.heading("Pane");
     facts.put("name", known.id.clone());
     noted(facts, terminal);
@@ -239,14 +239,6 @@ fn pane(facts: &mut Facts<'_, '_>, terminal: &Terminal, view: &View<'_>) {
     facts.put("directory", known.cwd.clone().unwrap_or_default());
     let size = terminal.screen().map(|screen| format!("{}×{}", screen.columns(), screen.rows().len()));
     facts.put("size", size.unwrap_or_default());
-    let cursor = &pane.cursor;
-    let shown = if cursor.visible { "" } else { ", hidden" };
-    facts.put("cursor", format!("row {}, column {}{shown}", cursor.row, cursor.column));
-    let yes = |it: bool| if it { "yes" } else { "no" };
-    facts.put("alternate screen", yes(pane.alternate));
-    facts.put("in a mode of tmux", yes(pane.in_mode));
-    facts.put("scrollback", text::counted(pane.history_size, "row"));
-    facts.put("bell", yes(pane.bell));
     server(facts, key, view);
     if let Some(git) = &known.git {
         repository(facts, git);

@@ -90,13 +90,13 @@ fn a_task_has_its_past_its_output_and_its_facts() {
     ui.open(Drill::of(&key(), &view).expect("the task is in the view"));
     insta::assert_snapshot!("task_160x45", text(&mut ui, &view, 160, 45));
     // Before it ended it had said less.
-    ui.perform(Action::Down, &view);
-    ui.perform(Action::Down, &view);
+    ui.obey(Action::Down, &view);
+    ui.obey(Action::Down, &view);
     let before = text(&mut ui, &view, 160, 45);
     assert!(before.contains("cc -o shop main.c") && !before.contains("error: no"), "{before}");
-    ui.perform(Action::First, &view);
+    ui.obey(Action::First, &view);
     for _ in 0..4 {
-        ui.perform(Action::Layout, &view);
+        ui.obey(Action::Layout, &view);
     }
     insta::assert_snapshot!("task_facts_160x45", text(&mut ui, &view, 160, 45));
     // It goes; what is known of it stays.

@@ -51,7 +51,7 @@ fn keys_are_found_as_terminals_report_them() {
 #[test]
 fn a_key_is_bound_once_in_a_context() {
     let twice = "fleet = [ { on = \"j\", run = \"down\" }, { on = [\"k\", \"j\"], run = \"up\" } ]";
-    assert_eq!(refused(twice), ("the key j is bound twice".to_owned(), "\"j\"".to_owned()));
+    assert_eq!(refused(twice), ("the key j is bound twice".to_owned(), "[\"k\", \"j\"]".to_owned()));
     let apart = "fleet = [ { on = \"j\", run = \"down\" } ]\nhelp = [ { on = \"j\", run = \"down\" } ]";
     assert!(Keymap::parse(apart).is_ok());
     let case = "fleet = [ { on = \"g\", run = \"jump\" }, { on = \"G\", run = \"last\" } ]";

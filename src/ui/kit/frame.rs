@@ -169,7 +169,7 @@ pub fn hints(look: &Look<'_>, buffer: &mut Buffer, area: Rect, context: Context,
 /// Draws the hints that fit, the first ones and always the last, from the left edge on. Returns where each one is.
 pub fn buttons(look: &Look<'_>, buffer: &mut Buffer, area: Rect, context: Context, hints: &[Hint]) -> Buttons {
     let (mut drawn, mut rest) = (Vec::new(), area);
-    for ((action, _), hint) in fitting(look, area.width, context, hints).0 {
+    for ((action, _), hint) in fitting(look, area.width, context, hints) {
         let width = u16::try_from(line::width(&hint)).unwrap_or(u16::MAX).min(rest.width);
         line::draw(buffer, rest, hint);
         drawn.push((Rect { width, ..rest }, action));
@@ -181,12 +181,7 @@ pub fn buttons(look: &Look<'_>, buffer: &mut Buffer, area: Rect, context: Contex
 
 /// The cells that hints take where all of them fit.
 pub fn buttons_cells(look: &Look<'_>, context: Context, hints: &[Hint]) -> usize {
-    cells(&fitting(look, u16::MAX, context, hints).0).saturating_sub(usize::from(GAP))
-}
-
-/// The hints that a footer of a width leaves out.
-pub fn left_out(look: &Look<'_>, width: u16, context: Context, hints: &[Hint]) -> Vec<Hint> {
-    fitting(look, width.saturating_sub(1), context, hints).1
+    cells(&fitting(look, u16::MAX, context, hints)).saturating_sub(usize::from(GAP))
 }
 
 /// The cells between two hints.
@@ -197,20 +192,19 @@ fn cells(hints: &[(Hint, Line<'_>)]) -> usize {
     hints.iter().map(|(_, hint)| line::width(hint) + usize::from(GAP)).sum()
 }
 
-/// The hints that fit, with what is drawn of them, and those that do not, both in their order.
-fn fitting(look: &Look<'_>, width: u16, context: Context, hints: &[Hint]) -> (Vec<(Hint, Line<'static>)>, Vec<Hint>) {
+/// The hints that fit, with what is drawn of them.
+fn fitting(look: &Look<'_>, width: u16, context: Context, hints: &[Hint]) -> Vec<(Hint, Line<'static>)> {
     let parts = &look.theme.parts;
     let keyed = |&(action, word): &Hint| {
         let key = look.keymap.key_for(context, action)?;
         Some(((action, word), vec![span(key, parts.key), span(format!(" {word}"), parts.quiet)].into()))
     };
     let mut fitting: Vec<_> = hints.iter().filter_map(keyed).collect();
-    let mut others = Vec::new();
     // What does not fit is left out whole; the last hint, the way to all the others, is the last to go.
     while fitting.len() > 1 && cells(&fitting) > usize::from(width) + usize::from(GAP) {
-        others.insert(0, fitting.remove(fitting.len() - 2).0);
+        fitting.remove(fitting.len() - 2);
     }
-    (fitting, others)
+    fitting
 }
 
 /// Brings a frame down to a depth of colours, to ASCII if asked for, and makes sure that no cell can act on the

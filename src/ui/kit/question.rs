@@ -348,7 +348,7 @@ pub struct Answers {
 impl Answers {
     /// Yes or no.
     pub const fn yes_or(yes: &'static str, no: &'static [Hint]) -> Self {
-        Self { context: Context::Confirm, yes: (Action::Answer, yes), others: no }
+        Self { context: Context::Confirm, yes: (Action::Accept, yes), others: no }
     }
 
     /// The keys worth showing.

@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(shown(&mut reading, 9), "678");
         let mut start = Viewport::from_start();
         assert_eq!(shown(&mut start, 9), "012");
-        start.perform(Action::PageDown);
+        start.obey(Action::PageDown);
         assert_eq!(shown(&mut start, 9), "234");
         start.step(9);
         assert_eq!(shown(&mut start, 9), "678");

@@ -70,7 +70,7 @@ impl Viewport {
     }
 
     /// Moves as an action says. Returns whether it says so.
-    pub fn perform(&mut self, action: Action) -> bool {
+    pub fn obey(&mut self, action: Action) -> bool {
         let rows = rows_of(action, self.page);
         rows.into_iter().for_each(|rows| self.step(rows));
         rows.is_some()

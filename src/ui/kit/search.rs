@@ -18,7 +18,6 @@ pub struct SearchableText {
     pub view: Viewport,
     /// The lines without their styles.
     texts: Vec<String>,
-    called: Vec<Called>,
     /// Whether the last hit is shown first.
     from_end: bool,
     /// Rows at the foot that something else may cover.
@@ -32,12 +31,6 @@ pub struct SearchableText {
     /// The hit that is shown.
     hit: usize,
 }
-
-/// A part of a text: its line, the bytes of it, and the words that it is found by.
-pub type Called = (usize, Range<usize>, String);
-
-/// The shortest beginning of a synonym that finds its text.
-const OF_WORD: usize = 3;
 
 impl SearchableText {
     /// A text that grows, in which one mostly searches for what came last.
@@ -59,14 +52,6 @@ impl SearchableText {
         }
     }
 
-    /// Takes in which parts of the text are also found by which words, apart by blanks.
-    pub fn also_called(&mut self, called: Vec<Called>) {
-        if called != self.called {
-            self.called = called;
-            self.find();
-        }
-    }
-
     /// Whether what is searched for is being typed.
     pub const fn is_typing(&self) -> bool {
         self.typing.is_some()
@@ -79,7 +64,7 @@ impl SearchableText {
 
     /// The keys worth showing while one types.
     pub fn typing_hints(&self) -> Option<Vec<Hint>> {
-        self.is_typing().then(|| vec![(Action::Answer, "search"), (Action::Close, "no search")])
+        self.is_typing().then(|| vec![(Action::Accept, "search"), (Action::Close, "no search")])
     }
 
     /// Changes the line that is typed. Returns whether there is one.
@@ -95,10 +80,10 @@ impl SearchableText {
     }
 
     /// Does what an action says of the search. Returns whether it says something of one.
-    pub fn perform(&mut self, action: Action) -> bool {
+    pub fn obey(&mut self, action: Action) -> bool {
         match action {
             Action::Filter => self.typing = Some(LineInput::default()),
-            Action::Answer => self.typing = None,
+            Action::Accept => self.typing = None,
             Action::Close if self.is_typing() => {
                 (self.typing, self.hit) = (None, 0);
                 self.pattern.clear();
@@ -133,15 +118,6 @@ impl SearchableText {
             };
             self.hits = self.texts.iter().enumerate().flat_map(found).collect();
         }
-        let begun = self.pattern.to_lowercase();
-        let is_meant = |words: &str| begun.len() >= OF_WORD && words.split(' ').any(|word| word.starts_with(&begun));
-        for (line, part, words) in &self.called {
-            let says = |(at, hit): &(usize, Range<usize>)| at == line && part.contains(&hit.start);
-            if is_meant(words) && !self.hits.iter().any(says) {
-                self.hits.push((*line, part.clone()));
-            }
-        }
-        self.hits.sort_by_key(|(line, part)| (*line, part.start));
         self.hit = self.hit.min(self.hits.len().saturating_sub(1));
     }
 

@@ -117,7 +117,7 @@ const WIDGETS: &[(&str, Drawn)] = &[
     ("search", |look, buffer, area, text| {
         let mut reader = SearchableText::of_newest();
         reader.set_texts([text, text].into_iter());
-        reader.perform(Action::Filter);
+        reader.obey(Action::Filter);
         reader.type_in(|line| line.paste(&text.chars().skip(1).take(2).collect::<String>()));
         let area = reader.draw_typing(look, buffer, area);
         line::draw(buffer, area, reader.marked(look, 0, span(text, Style::default()).into()));

@@ -6,6 +6,7 @@ mod budgets;
 mod circles;
 mod kit;
 mod times;
+mod walks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -524,8 +524,7 @@ fn all_that_a_task_has_printed_can_be_read() {
     let printed: Value = serde_json::from_str(&world.run(&["output", "short", "--json"])).unwrap();
     assert_eq!(printed["text"], "a", "without the blank rows below it");
     let forgotten = world.refused(2, &["run", "x", "ls", "-la"]);
-    assert!(forgotten.contains("hint: the command goes behind `--`: `fleetwatch -"), "on that server: {forgotten}");
-    assert!(forgotten.ends_with(" run NAME -- ls …`\n"), "{forgotten}");
+    assert!(forgotten.contains("hint: usage: fleetwatch run [OPTIONS] <NAME> -- <COMMAND>"), "{forgotten}");
     let listed = world.run(&["tasks", "list", "is:exited"]);
     assert!(listed.starts_with("NAME   SERVER"), "{listed}");
     assert!(listed.contains("exited 7") && listed.contains("COMMAND") && !listed.contains("CONTEXT"), "{listed}");

@@ -741,7 +741,7 @@ fn templates_are_filled_in_and_the_editor_gives_its_text_back() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("review   Review {cwd} with {agent}, print {x}"));
     press(&mut ui, &fleet, &[KeyCode::Enter]);
     assert!(text(&mut ui, &fleet, 120, 40).contains("Review ~/docs with gemini, print {x}"));
-    let edit = Request::Edit("Review ~/docs with gemini, print {x}".to_owned());
+    let edit = Request::OpenEditor("Review ~/docs with gemini, print {x}".to_owned());
     assert_eq!(alt(&mut ui, &fleet, 'e'), [edit]);
     ui.on_event(OverlayEvent::Edited { text: "one\ntwo\u{1b}[31m" }, &fleet.view());
     let shown = text(&mut ui, &fleet, 120, 40);
@@ -794,7 +794,7 @@ fn a_prompt_waits_where_it_can_be_seen_and_taken_back() {
     ui.show_queue([].into());
     press(&mut ui, &fleet, &chars("U"));
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("no prompt is queued for ingest: it works on what it has; x interrupts it"), "{shown}");
+    assert!(shown.contains("no prompt is queued for ingest"), "{shown}");
     let asks = fleet.terminals[0].key.clone();
     ui.show_queue([(asks, vec![waiting("one")])].into());
     let shown = text(&mut ui, &fleet, 200, 40);
@@ -808,7 +808,7 @@ fn a_prompt_waits_where_it_can_be_seen_and_taken_back() {
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     let row = selected(&mut ui, &fleet);
     assert!(["✎", "✎ draft"].iter().any(|tag| row.trim_end().ends_with(tag)), "behind the agent's words: {row}");
-    // All that are marked give theirs back, and one message says so; a draft that was there stays beside it.
+    // All that are marked give theirs back; a draft that was there stays beside it.
     let other = fleet.terminals[0].key.clone();
     ui.show_queue([(key.clone(), vec![waiting("one")]), (other.clone(), vec![waiting("two")])].into());
     run(&mut ui, &fleet, Action::MarkAll);
@@ -819,7 +819,7 @@ fn a_prompt_waits_where_it_can_be_seen_and_taken_back() {
     let back = [(key.clone(), vec!["one".to_owned()]), (other.clone(), vec!["two".to_owned()])];
     ui.taken_back(&back, &fleet.view());
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("taken back from 2 of the marked: each has its draft again"), "{shown}");
+    assert!(shown.contains("taken back: it is a draft for ingest again"), "{shown}");
     assert_eq!(draft(&ui, &key), "one\n\nlater", "the draft that was there stands behind it");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     ui.taken_back(&[(other, Vec::new())], &fleet.view());

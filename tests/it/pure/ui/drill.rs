@@ -489,11 +489,11 @@ fn the_mouse_selects_scrolls_and_changes_the_view() {
     let fleet = fleet();
     let mut ui = dashboard();
     open(&mut ui, &fleet);
-    let shown = text(&mut ui, &fleet, 160, 45);
+    let shown = text(&mut ui, &fleet, 160, 36);
     let mut mouse = |kind, column: usize, row: usize| {
         let (column, row) = (u16::try_from(column).expect("a column"), u16::try_from(row).expect("a row"));
         ui.handle(&Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }), &fleet.view());
-        text(&mut ui, &fleet, 160, 45)
+        text(&mut ui, &fleet, 160, 36)
     };
     let click = MouseEventKind::Down(MouseButton::Left);
     let row = shown.lines().position(|line| line.contains("22:06:40")).expect("a step");

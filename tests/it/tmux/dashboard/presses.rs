@@ -172,7 +172,7 @@ fn looking(hands: &mut Hands) {
     hands.play(&world, "go there, and come back", "", &["1 ready", "[birds]", "[birds]"]);
     world.wait("? help");
     hands.play(&world, "never count an agent as needing you", "", &["? help", "mute birds"]);
-    world.wait("muted: it will not count as needing you");
+    world.wait("birds is muted");
     world.leave();
 
     let world = World::with_parrot();

@@ -121,11 +121,12 @@ fn the_day_is_shown_as_the_history_sums_it_up() {
             let cells: Vec<&str> = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
             let [_, _, worked, waited, "-", "-", turns] = cells[..] else { panic!("{row}") };
             let screen = world.screen();
-            let shown = [name.to_owned(), format!("{worked} worked"), format!("{waited} waited"), turns.to_owned()];
+            let finished = turns.trim_end_matches(" finished");
+            let shown = [name, &format!("{worked} worked"), &format!("{waited} waited"), &format!("{finished}✓")];
             turns.ends_with(" finished")
                 && worked != "-"
                 && waited != "-"
-                && shown.iter().all(|text| screen.contains(text))
+                && shown.iter().all(|text| screen.contains(*text))
         });
         let line: serde_json::Value = serde_json::from_str(summary(&["--by", by, "--json"]).trim()).unwrap();
         let hours = line["hours"].as_array().unwrap();
