@@ -19,6 +19,18 @@ pub fn filled(template: &str, values: &[(&str, &str)]) -> String {
     text + rest
 }
 
+/// How alike a name and what was written for it must be, from 0 to 1. A short word with another letter in it is another word,
+/// such as `nope` for `note`.
+const ALIKE: f64 = 0.87;
+
+/// The name that a misspelt one most likely means.
+pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let written = written.to_lowercase();
+    let likeness = |name: &'a str| (strsim::jaro_winkler(&written, &name.to_lowercase()), name);
+    let alike = names.into_iter().map(likeness).filter(|(likeness, _)| *likeness >= ALIKE);
+    alike.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, name)| name)
+}
+
 /// One glob pattern, with its text.
 #[derive(Clone, serde::Deserialize)]
 #[serde(try_from = "String")]

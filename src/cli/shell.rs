@@ -16,7 +16,6 @@ use super::commands::{GROUPS, is_everyday};
 use super::options::GLOBAL;
 use super::output::wait_for;
 use super::survey::{Survey, Watched};
-use super::usage::is_like;
 use super::{Done, Failure, GlobalOptions, console, output};
 use crate::dialog::Choice;
 use crate::engine::{Freshness, PATIENCE};
@@ -272,7 +271,6 @@ pub fn man(args: &ManArgs, command: Command) -> Done {
         page = page.find_subcommand(name).filter(|found| !found.is_hide_set()).ok_or_else(|| {
             let otherwise = format!("`{} --help` lists the commands", page.get_bin_name().unwrap_or("fleetwatch"));
             let names = page.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name);
-            let names = names.filter(|known| is_like(name, known));
             Failure::usage(format!("there is no command `{}`", args.command.join(" ")))
                 .hint(nearest_or(name, names, &otherwise))
         })?;

@@ -9,6 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use super::failure::Failure;
 use super::output;
 use crate::operation::KeyError;
+use crate::pattern::nearest;
 use crate::present::objection::Objection;
 
 /// Prints what clap says of the arguments, in the form of all other errors; help and version go to standard output.
@@ -28,16 +29,16 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
         .iter()
         .find_map(|kind| if let ContextValue::String(typed) = error.get(*kind)? { Some(typed.clone()) } else { None })
         .unwrap_or_default();
-    // Of several similar ones, the one with the fewest wrong letters is meant.
-    let suggestion = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
+    let alike = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
         .iter()
         .find_map(|kind| match error.get(*kind)? {
-            ContextValue::String(name) => Some(name.clone()),
-            ContextValue::Strings(names) => names.iter().min_by_key(|name| strsim::osa_distance(&typed, name)).cloned(),
+            ContextValue::String(name) => Some(vec![name.clone()]),
+            ContextValue::Strings(names) => Some(names.clone()),
             _ => None,
         })
-        // clap suggests names that have little in common with what was typed.
-        .filter(|name| is_like(&typed, name));
+        .unwrap_or_default();
+    // clap suggests names that have little in common with what was typed.
+    let suggestion = nearest(&typed, alike.iter().map(String::as_str));
     let hint = match error.kind() {
         ErrorKind::ArgumentConflict => "leave one of the two out".to_owned(),
         _ => hint_of(error, suggestion),
@@ -46,24 +47,8 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
     Failure::usage(what.lines().map(str::trim).collect::<Vec<_>>().join(" ")).hint(hint).end()
 }
 
-/// Whether a name is what was typed but for a wrong letter in three; the dashes of options do not count. A short word with
-/// another letter in it is another word, such as `nope` for `note`.
-pub(super) fn is_like(typed: &str, name: &str) -> bool {
-    let (typed, name) = (typed.trim_start_matches('-'), name.trim_start_matches('-'));
-    let letters = |word: &str| {
-        let mut letters: Vec<char> = word.chars().collect();
-        letters.sort_unstable();
-        letters
-    };
-    let is_other = name.len() <= SHORT && typed.len() == name.len() && letters(typed) != letters(name);
-    !is_other && strsim::osa_distance(typed, name) * 3 <= name.len()
-}
-
-/// The letters of a short word.
-const SHORT: usize = 4;
-
 /// The name that was meant, else the values that there are, else how the command is used.
-fn hint_of(error: &clap::Error, suggestion: Option<String>) -> String {
+fn hint_of(error: &clap::Error, suggestion: Option<&str>) -> String {
     match (suggestion, error.get(ContextKind::ValidValue), error.get(ContextKind::Usage)) {
         (Some(name), Some(ContextValue::Strings(values)), _) if (1..=FEW).contains(&values.len()) => {
             format!("did you mean `{name}`? it takes {}", values.join(", "))

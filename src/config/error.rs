@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
+use crate::pattern::nearest;
 use crate::present::objection::TextFault;
 
 /// A configuration that is refused, or a keymap or theme beside it.
@@ -84,18 +85,10 @@ impl Position {
 /// What is wrong, and what to do about it.
 pub(super) type ValueProblem = (String, String);
 
-/// How similar a word must be to count as a typing error, from 0 (nothing alike) to 1 (the same).
-const LIKENESS: f64 = 0.75;
-
 /// The name that was probably meant, or else all known names.
 pub(super) fn suggestion(unknown: &str, known: &[impl AsRef<str>], title: &str) -> String {
-    let nearest = known
-        .iter()
-        .map(|name| (strsim::jaro_winkler(unknown, name.as_ref()), name.as_ref()))
-        .filter(|(likeness, _)| *likeness >= LIKENESS)
-        .max_by(|(left, _), (right, _)| left.total_cmp(right));
-    match nearest {
-        Some((_, name)) => format!("did you mean `{name}`?"),
+    match nearest(unknown, known.iter().map(AsRef::as_ref)) {
+        Some(name) => format!("did you mean `{name}`?"),
         None => {
             let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
             format!("{title}: {}", known.join(", "))

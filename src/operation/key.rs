@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use crate::dialog::Press;
+use crate::pattern::nearest;
 
 /// A key by the name that `send-keys` knows it by: `Enter`, `C-c`, `M-Up`, `F5`, `y`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -39,9 +40,8 @@ impl KeyError {
         if let Some(key) = modifier.and_then(|(rest, tmux)| format!("{tmux}{rest}").parse::<Key>().ok()) {
             return format!("did you mean `{}`?", key.as_str());
         }
-        let likeness = |name: &str| strsim::jaro_winkler(&self.0.to_lowercase(), &name.to_lowercase());
-        let nearest = NAMES.iter().map(|(name, tmux)| (likeness(name), tmux)).max_by(|a, b| a.0.total_cmp(&b.0));
-        if let Some((_, tmux)) = nearest.filter(|(likeness, _)| *likeness > 0.8) {
+        let nearest = nearest(&self.0, NAMES.iter().map(|(name, _)| *name));
+        if let Some((_, tmux)) = NAMES.iter().find(|(name, _)| Some(*name) == nearest) {
             return format!("did you mean `{tmux}`?");
         }
         let names = Key::names().join(", ");

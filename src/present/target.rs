@@ -7,6 +7,7 @@ use super::objection::Objection;
 use super::text::quoted;
 use crate::fleet::{PaneId, PaneLocation, Terminal};
 use crate::ids::{TerminalKey, WindowId, is_id};
+use crate::pattern::nearest;
 use crate::task::Task;
 
 /// How TARGET may be written for a command that acts on it, for help texts.
@@ -178,12 +179,7 @@ fn missing(target: &str, candidates: &[TargetCandidate<'_>], sought: Sought) -> 
 
 /// A hint with the name that a mistyped one may mean, or another hint if it is like none.
 pub fn nearest_or<'a>(meant: &str, names: impl Iterator<Item = &'a str>, otherwise: &str) -> String {
-    let meant = meant.to_lowercase();
-    names
-        .map(|name| (strsim::jaro_winkler(&meant, &name.to_lowercase()), name))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|(left, _), (right, _)| left.total_cmp(right))
-        .map_or(otherwise.to_owned(), |(_, name)| format!("did you mean `{name}`?"))
+    nearest(meant, names).map_or(otherwise.to_owned(), |name| format!("did you mean `{name}`?"))
 }
 
 fn ambiguous<'a>(target: &str, found: impl Iterator<Item = &'a TargetCandidate<'a>>, sought: Sought) -> Objection {

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::Action;
+use crate::pattern::nearest;
 use crate::present::objection::TextFault;
 
 /// The part of the dashboard that has the keyboard.
@@ -290,26 +291,12 @@ fn key(text: &str, at: &Range<usize>) -> Result<KeyCombination, TextFault> {
     }
 }
 
-/// The actions that a misspelt one may have meant, or where all of them are.
+/// The action that a misspelt one may have meant, and where all of them are.
 fn near(name: &str) -> String {
-    let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() >= SHORTEST).collect();
-    let begins = |word: &str| words.iter().any(|begun| word.starts_with(begun));
-    let is_near = |known: &&str| is_alike(name, known) || known.split('-').any(begins);
-    let near: Vec<&str> = Action::ALL.iter().map(|action| action.name()).filter(is_near).collect();
-    match near[..] {
-        [] => "`fleetwatch config keymap` prints all actions".to_owned(),
-        _ => format!("did you mean {}? `fleetwatch config keymap` prints all actions", near.join(" or ")),
-    }
+    let meant = nearest(name, Action::ALL.iter().map(|action| action.name()));
+    let meant = meant.map(|action| format!("did you mean {action}? ")).unwrap_or_default();
+    format!("{meant}`fleetwatch config keymap` prints all actions")
 }
-
-/// Whether one of two names may be the other one, misspelt.
-fn is_alike(name: &str, other: &str) -> bool {
-    strsim::jaro_winkler(name, other) >= ALIKE
-}
-
-/// The shortest misspelt name of an action that is recognised, and how alike both must be.
-const SHORTEST: usize = 3;
-const ALIKE: f64 = 0.88;
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::words::{AGES, FIELDS, MEASURES, OTHER_FIELDS, STATES, SYNONYMS, is_spoken};
+use crate::pattern::nearest;
 
 /// What is wrong with a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,10 +20,10 @@ pub enum Unclear {
     Value { field: &'static str, word: String, known: Vec<String> },
 }
 
-/// How alike a word and what was meant by it are at least, from 0 to 1.
-const ALIKE: f64 = 0.8;
-/// How many words are offered that may have been meant.
-const NEAREST: usize = 3;
+/// What is said behind the name of a field, or else that name.
+fn value(known: &str) -> &str {
+    known.split_once(':').map_or(known, |(field, value)| if value.is_empty() { field } else { value })
+}
 
 impl Unclear {
     /// In a few words.
@@ -69,19 +70,14 @@ impl Unclear {
                 return format!("{field}: takes {wanted}");
             }
         };
-        let likeness = |known: &String| {
-            let (field, value) = known.split_once(':').unwrap_or_default();
-            strsim::jaro_winkler(word, if value.is_empty() { field } else { value })
-        };
-        let mut alike: Vec<&String> = known.iter().filter(|known| likeness(known) >= ALIKE).collect();
-        alike.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)).then_with(|| a.cmp(b)));
-        alike.dedup();
-        let meant: Vec<&str> = alike.iter().take(NEAREST).map(|it| it.as_str()).collect();
-        match (meant.is_empty(), self) {
-            (false, _) => format!("did you mean {}?", meant.join(" or ")),
-            (true, Unclear::State(_)) => format!("is: takes {}", STATES.join(", ")),
-            (true, Unclear::Field(_)) => format!("the fields are {}", known.join(" ")),
-            (true, _) => {
+        let meant = nearest(word, known.iter().map(|known| value(known)));
+        if let Some(meant) = known.iter().find(|known| Some(value(known)) == meant) {
+            return format!("did you mean {meant}?");
+        }
+        match self {
+            Unclear::State(_) => format!("is: takes {}", STATES.join(", ")),
+            Unclear::Field(_) => format!("the fields are {}", known.join(" ")),
+            _ => {
                 let known: BTreeSet<&str> = known.iter().map(String::as_str).collect();
                 format!("there is {}", known.into_iter().collect::<Vec<_>>().join(" "))
             }
