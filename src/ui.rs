@@ -168,7 +168,7 @@ pub struct Ui {
     drawn: Drawn,
     /// The last frame, and when one was last another than the one before.
     shown: (Buffer, Timestamp),
-    /// Whether something was opened that no frame has shown.
+    /// Whether something was opened, or chosen in a dialog, that no frame has shown.
     has_opened: bool,
     /// When a key opened something at last.
     opened: Option<Timestamp>,
@@ -234,7 +234,7 @@ impl Ui {
         self.options.title.then_some(title)
     }
 
-    /// Whether something was opened that no frame has shown yet.
+    /// Whether something was opened, or chosen in a dialog, that no frame has shown yet.
     pub fn has_opened(&self) -> bool {
         self.has_opened
     }

@@ -66,6 +66,8 @@ impl Ui {
             Event::Paste(text) => self.paste(text, view),
             _ => Vec::new(),
         };
+        // What a key chooses in a dialog is on the screen before the next one can send it.
+        self.has_opened |= matches!(event, Event::Key(_)) && self.context() == Context::Dialog;
         if self.has_opened {
             self.opened = Some(view.now);
         }
