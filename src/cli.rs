@@ -100,7 +100,7 @@ pub fn run() -> ExitCode {
     let read = |matches: ArgMatches| Cli::from_arg_matches(&matches);
     let cli = match command.try_get_matches_from_mut(std::env::args_os()).and_then(read) {
         Ok(read) => read,
-        Err(error) => return usage::from_clap(&error),
+        Err(error) => return usage::from_clap(&error, &command),
     };
     commands::complete_hints(&cli.options.place());
     let server = crate::tmux::local(cli.options.socket_name.clone(), None);

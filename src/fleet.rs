@@ -181,23 +181,10 @@ impl Fleet {
         self.inputs += 1;
         let before = (self.entries.len(), self.effects.len());
         // Whatever is not known to leave the view as it was changes it.
-        let stands_still = match input {
-            Input::Server(report) => self.server(report),
-            Input::Tasks(report) => self.tasks(report),
-            input => {
-                self.change(input);
-                false
-            }
-        };
-        if !stands_still || before != (self.entries.len(), self.effects.len()) {
-            self.version += 1;
-            self.order.take();
-        }
-    }
-
-    fn change(&mut self, input: Input) {
+        let mut stands_still = false;
         match input {
-            Input::Server(_) | Input::Tasks(_) => {}
+            Input::Server(report) => stands_still = self.server(report),
+            Input::Tasks(report) => stands_still = self.tasks(report),
             Input::TaskKilled { server, window, reason } => self.tasks.killed(&server, window, reason),
             Input::Known { key, known } => {
                 self.known.insert(key, (known, self.now));
@@ -218,6 +205,10 @@ impl Fleet {
                 self.unwatch(&server);
             }
         }
+        if !stands_still || before != (self.entries.len(), self.effects.len()) {
+            self.version += 1;
+            self.order.take();
+        }
     }
 
     /// Reads screens by other profiles from the next poll on; what is known of each terminal stays.
@@ -225,6 +216,7 @@ impl Fleet {
         self.entries.values_mut().for_each(|entry| entry.set_profiles(&profiles));
         self.profiles = profiles;
         self.version += 1;
+        self.order.take();
     }
 
     /// The next thing that the fleet wants done, oldest first.

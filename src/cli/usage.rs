@@ -13,7 +13,7 @@ use crate::pattern::nearest;
 use crate::present::objection::Objection;
 
 /// Prints what clap says of the arguments, in the form of all other errors; help and version go to standard output.
-pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
+pub(super) fn from_clap(error: &clap::Error, command: &clap::Command) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return output::conclude(error.print()).unwrap_or_else(|failure| failure.end());
     }
@@ -41,14 +41,25 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
     let suggestion = nearest(&typed, alike.iter().map(String::as_str));
     let hint = match error.kind() {
         ErrorKind::ArgumentConflict => "leave one of the two out".to_owned(),
-        _ => hint_of(error, suggestion),
+        _ => hint_of(error, &typed, suggestion, command),
     };
     // clap lists missing arguments on lines of their own; an error is one line.
     Failure::usage(what.lines().map(str::trim).collect::<Vec<_>>().join(" ")).hint(hint).end()
 }
 
+/// The command that was called, by the usage that clap shows of it.
+fn called(error: &clap::Error, command: &clap::Command) -> clap::Command {
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    let mut called = command.clone();
+    for word in usage.trim_start_matches("Usage: ").split_whitespace().skip(1) {
+        let Some(below) = called.find_subcommand(word).cloned() else { break };
+        called = below;
+    }
+    called
+}
+
 /// The name that was meant, else the values that there are, else how the command is used.
-fn hint_of(error: &clap::Error, suggestion: Option<&str>) -> String {
+fn hint_of(error: &clap::Error, typed: &str, suggestion: Option<&str>, command: &clap::Command) -> String {
     match (suggestion, error.get(ContextKind::ValidValue), error.get(ContextKind::Usage)) {
         (Some(name), Some(ContextValue::Strings(values)), _) if (1..=FEW).contains(&values.len()) => {
             format!("did you mean `{name}`? it takes {}", values.join(", "))
@@ -58,6 +69,9 @@ fn hint_of(error: &clap::Error, suggestion: Option<&str>) -> String {
             format!("it takes {}", values.join(", "))
         }
         (None, _, Some(ContextValue::StyledStr(usage))) => {
+            // What clap would suggest stands in its usage.
+            let suggests = error.get(ContextKind::SuggestedArg).is_some();
+            let usage = if suggests { called(error, command).render_usage() } else { usage.clone() };
             let usage = usage.to_string().trim().replacen("Usage", "usage", 1);
             // A command with commands below it has a usage of these as well.
             let usage = usage.lines().next().unwrap_or_default();
@@ -65,6 +79,12 @@ fn hint_of(error: &clap::Error, suggestion: Option<&str>) -> String {
                 ErrorKind::InvalidSubcommand => {
                     let program = usage.trim_start_matches("usage: ").split(" [").next().unwrap_or_default();
                     format!("`{program} --help` lists the commands")
+                }
+                ErrorKind::UnknownArgument if usage.contains("[TEXT]") && !typed.starts_with('-') => {
+                    format!("{usage}; a text with blanks goes in quotes")
+                }
+                ErrorKind::UnknownArgument if usage.contains("<TARGET>") && typed.starts_with('-') => {
+                    format!("{usage}; put a name or a text that begins with `-` after `--`")
                 }
                 _ => usage.to_owned(),
             }

@@ -15,7 +15,7 @@ use super::act::{self, Caller};
 use super::lease::Lease;
 use super::wire::{BEAT, ClientMessage, Errand, Hello, Lines, OwnerMessage, PROTOCOL, Rank, line};
 use super::{ASK_REFUSER, End, LocalEvent, OwnerEvent, WatchTask};
-use crate::fleet::{Input, Told};
+use crate::fleet::{Input, PollResult, ServerReport, Told};
 use crate::poll;
 
 /// How long a client may take to introduce itself, and the owner to say what it knows.
@@ -64,6 +64,7 @@ impl WatchTask {
                     }
                     // The server's report is the last of a poll, and a poll that leaves screens to the next one is none yet.
                     let is_last = matches!(&input, Input::Server(report) if report.outcome.is_whole());
+                    let has_failed = matches!(&input, Input::Server(ServerReport { outcome: PollResult::Failed(_), .. }));
                     if self.hand_on(input).await == End::Closed {
                         return End::Closed;
                     }
@@ -71,7 +72,8 @@ impl WatchTask {
                     if is_last {
                         lease.mend_socket();
                         // Without a file descriptor it cannot poll.
-                        helpless = if std::fs::File::open("/dev/null").is_ok() { 0 } else { helpless + 1 };
+                        let is_helpless = has_failed && std::fs::File::open("/dev/null").is_err();
+                        helpless = if is_helpless { helpless + 1 } else { 0 };
                     }
                     if helpless >= HELPLESS && clients.all.iter().any(|client| client.rank.may_own()) {
                         tracing::warn!(server = %self.server, "no file can be opened: a client is to own the server");

@@ -151,7 +151,7 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 fn wrong_usage_is_two_lines_and_exit_code_two() {
     let fields = "hint: the fields are is: name: age: waited: agent: host: session: label: dir: model: mode: branch: prompt: \
                   context: plan: tokens: cost:";
-    let cases: [(&[&str], &str, &str); 57] = [
+    let cases: [(&[&str], &str, &str); 58] = [
         (&["-L", "nobody", "list", "foo:bar"], "error: there is no field foo", fields),
         (&["-L", "nobody", "watch", "foo:bar"], "error: there is no field foo", fields),
         (&["-L", "nobody", "tasks", "list", "foo:bar"], "error: there is no field foo", fields),
@@ -193,7 +193,7 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         (
             &["send", "docs", "a", "b"],
             "error: unexpected argument 'b' found",
-            "hint: usage: fleetwatch send [OPTIONS] <TARGET> [TEXT]",
+            "hint: usage: fleetwatch send [OPTIONS] <TARGET> [TEXT]; a text with blanks goes in quotes",
         ),
         (
             &["history", "--since", "2999-01-01"],
@@ -228,12 +228,17 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         (
             &["explain", "-x"],
             "error: unexpected argument '-x' found",
-            "hint: usage: fleetwatch explain [OPTIONS] <TARGET>",
+            "hint: usage: fleetwatch explain [OPTIONS] <TARGET>; put a name or a text that begins with `-` after `--`",
         ),
         (
             &["send", "web", "--whn-ready"],
             "error: unexpected argument '--whn-ready' found",
             "hint: did you mean `--when-ready`?",
+        ),
+        (
+            &["answer", "web", "--bogus"],
+            "error: unexpected argument '--bogus' found",
+            "hint: usage: fleetwatch answer <TARGET> [CHOICE]; put a name or a text that begins with `-` after `--`",
         ),
         (
             &["config", "theme", "darkk"],
@@ -383,7 +388,8 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         (
             &["record", "x", "-o", "x.cast", "--seconds", "1"],
             "error: unexpected argument '--seconds' found",
-            "hint: usage: fleetwatch record --output <FILE> --no-records <TARGET>",
+            "hint: usage: fleetwatch record [OPTIONS] --output <FILE> <TARGET>; put a name or a text that begins with `-` \
+             after `--`",
         ),
         (&["profiles", "show", "clude"], "error: invalid value 'clude' for '<AGENT>'", "hint: did you mean `claude`?"),
         (
