@@ -150,6 +150,6 @@ fn dashboard(times: u32, key: Option<char>) {
         let view = View { version, ..fleet.view() };
         ui.update(&view);
         // Nothing of it can fail: the bytes go nowhere.
-        let _ = terminal.draw(|frame| ui.draw(frame, &view));
+        let _ = terminal.draw(|frame| _ = ui.draw(frame, &view));
     }
 }

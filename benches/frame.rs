@@ -66,6 +66,6 @@ fn key_to_changed_frame(bencher: Bencher<'_, '_>, arranged: &str) {
         ui.update(&fleet.view());
         let view = fleet.view();
         // Nothing of it can fail: the bytes go nowhere.
-        let _ = terminal.draw(|frame| ui.draw(frame, &view));
+        let _ = terminal.draw(|frame| _ = ui.draw(frame, &view));
     });
 }

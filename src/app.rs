@@ -290,11 +290,16 @@ impl App {
         let is_own = matches!(event, EngineEvent::Update(Update::Operation(_)) | EngineEvent::Noted(_));
         let is_quiet =
             matches!(event, EngineEvent::Owner(OwnerEvent::Input(_)) | EngineEvent::Part | EngineEvent::Timeout);
-        let before = self.engine.fleet().version();
-        self.engine.handle(event, clock::now());
+        let (before, now) = (self.engine.fleet().version(), clock::now());
+        self.engine.handle(event, now);
         if is_own {
             self.want_answer();
-        } else if !is_quiet || self.engine.has_updates() || self.engine.fleet().version() != before {
+        // The loop is awake: times on the frame that changed meanwhile need not wake it again.
+        } else if !is_quiet
+            || self.engine.has_updates()
+            || self.engine.fleet().version() != before
+            || now.since(self.shown_at) >= Span::SECOND
+        {
             self.want_frame(FRAME);
         }
     }

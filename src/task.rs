@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(began(&watch), [(40, true), (100, false), (100, false), (100, false), (0, true)]);
         assert_eq!(watch.task(WindowId(4)).map(|task| task.status), Some(TaskStatus::WaitingInput));
         let why = |number| watch.task(WindowId(number)).unwrap().why(Timestamp::from_millis(110_000));
-        assert!(why(1).contains("exited 3 for 1m10"), "{}", why(1));
+        assert!(why(1).contains("exited 3 for 1m"), "{}", why(1));
         assert!(why(2).contains("exited 3 for more than 10s"), "{}", why(2));
         poll(&mut watch, windows(Some(0)), 120);
         assert_eq!(began(&watch)[2], (120, true), "somebody was watching");

@@ -100,29 +100,15 @@ impl Span {
         self.0
     }
 
-    /// For people, in one unit, never longer than four characters: `9s`, `5m`, `2h`, `3d`.
+    /// For people, in one unit, never longer than four characters: `9s`, `90m`, `30h`, `3d`.
     pub fn rounded(self) -> String {
         let seconds = self.0 / 1000;
         match seconds {
             ..60 => format!("{seconds}s"),
-            60..3600 => format!("{}m", seconds / 60),
-            3600..86_400 => format!("{}h", seconds / 3600),
-            86_400..86_400_000 => format!("{}d", seconds / 86_400),
+            60..6000 => format!("{}m", seconds / 60),
+            6000..172_800 => format!("{}h", seconds / 3600),
+            172_800..86_400_000 => format!("{}d", seconds / 86_400),
             _ => ">3y".to_owned(),
-        }
-    }
-
-    /// How long something has been going on, to the second while seconds matter: `9s`, `4m12`, `17m`, `2h05`, `3d`.
-    pub fn running(self) -> String {
-        const HOUR: u64 = 3600;
-        let seconds = self.0 / 1000;
-        match seconds {
-            ..60 => format!("{seconds}s"),
-            60..600 => format!("{}m{:02}", seconds / 60, seconds % 60),
-            600..HOUR => format!("{}m", seconds / 60),
-            HOUR..36_000 => format!("{}h{:02}", seconds / HOUR, seconds % HOUR / 60),
-            36_000..86_400 => format!("{}h", seconds / HOUR),
-            _ => self.rounded(),
         }
     }
 

@@ -102,6 +102,8 @@ pub(super) fn check() -> Result<(), AppError> {
 pub(super) struct Tty {
     terminal: Terminal<CrosstermBackend<BufWriter<HeldTerminal>>>,
     mouse: bool,
+    /// Whether nothing of the last frame is on it.
+    is_blank: bool,
     /// The last bell or notice that had to wait, as another program had the terminal.
     unrung: Vec<u8>,
     /// The title that the terminal was given last.
@@ -115,7 +117,7 @@ impl Tty {
         let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, HeldTerminal(io::stdout())));
         let terminal = Terminal::new(backend)?;
         take(mouse)?;
-        let mut tty = Self { terminal, mouse, unrung: Vec::new(), title: String::new() };
+        let mut tty = Self { terminal, mouse, is_blank: true, unrung: Vec::new(), title: String::new() };
         // A dashboard that was killed there has left the alternate screen as it was, which is what one finds.
         tty.clear()?;
         Ok(tty)
@@ -153,6 +155,7 @@ impl Tty {
     pub(super) fn clear(&mut self) -> io::Result<()> {
         // `Terminal::clear` would ask the terminal where its cursor is, and wait for an answer that somebody else reads.
         let size = self.terminal.size()?;
+        self.is_blank = true;
         self.terminal.resize(Rect::from((Position::ORIGIN, size)))
     }
 
@@ -220,10 +223,22 @@ impl Tty {
         out.flush()
     }
 
-    /// Draws a frame; terminals that can show it at once.
-    pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+    /// Draws a frame, which says whether it differs from the last one; terminals that can show it at once. Nothing is
+    /// written where nothing differs: neither the terminal nor a tmux around it is to wake for that.
+    pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>) -> bool) -> io::Result<()> {
+        if self.terminal.size()? != self.terminal.get_frame().area().as_size() {
+            queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+            self.clear()?;
+        }
+        let is_new = draw(&mut self.terminal.get_frame());
+        if !std::mem::take(&mut self.is_blank) && !is_new {
+            self.terminal.current_buffer_mut().reset();
+            return Ok(());
+        }
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
-        self.terminal.draw(draw)?;
+        self.terminal.flush()?;
+        self.terminal.hide_cursor()?;
+        self.terminal.swap_buffers();
         execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
     }
 }

@@ -275,7 +275,7 @@ fn answer(state: &State, why: Option<&Why<'_>>, zone: &TimeZone, now: Timestamp)
         line("believed", believed);
     }
     if state.has_ended() {
-        let at = state.last_turn.at.map(|at| format!(", at {}, {} ago", clock(at, zone, now), now.since(at).running()));
+        let at = state.last_turn.at.map(|at| format!(", at {}, {} ago", clock(at, zone, now), now.since(at).rounded()));
         line("last turn", &(result_text(&state.last_turn) + &at.unwrap_or_default()));
     }
     if let Some(doubt) = why.and_then(|why| why.reading.doubt.as_deref()) {
@@ -283,9 +283,9 @@ fn answer(state: &State, why: Option<&Why<'_>>, zone: &TimeZone, now: Timestamp)
     }
     let sure = match (&state.stale, state.stability.stable) {
         _ if state.has_ended() => None,
-        (Some(stale), _) => Some(format!("not at all: the last good poll is {} old", now.since(stale.at).running())),
+        (Some(stale), _) => Some(format!("not at all: the last good poll is {} old", now.since(stale.at).rounded())),
         (None, true) => {
-            Some(format!("nothing of it has changed for {}", now.since(state.stability.stable_since).running()))
+            Some(format!("nothing of it has changed for {}", now.since(state.stability.stable_since).rounded()))
         }
         (None, false) if !state.since_exact => Some("not watched for a second yet: it may change".to_owned()),
         (None, false) => Some("something changed less than a second ago: it may change again".to_owned()),
@@ -295,7 +295,7 @@ fn answer(state: &State, why: Option<&Why<'_>>, zone: &TimeZone, now: Timestamp)
     // That nothing happens is no change.
     let timers = why.into_iter().flat_map(|why| why.timers);
     for timer in timers.filter(|timer| timer.name != TimerName::Stability) {
-        line("by itself", &format!("in {}: {}", timer.until.since(now).running(), timer.then));
+        line("by itself", &format!("in {}: {}", timer.until.since(now).rounded(), timer.then));
     }
     text
 }
@@ -412,7 +412,7 @@ fn since(since: Since, zone: &TimeZone, now: Timestamp) -> String {
     if elapsed < FIRST_POLL && !since.exact {
         return "just now, or before this poll".to_owned();
     }
-    let (clock, elapsed) = (clock(since.at, zone, now), elapsed.running());
+    let (clock, elapsed) = (clock(since.at, zone, now), elapsed.rounded());
     if since.exact { format!("{clock}, for {elapsed}") } else { format!("{clock} at least, for more than {elapsed}") }
 }
 
@@ -517,7 +517,7 @@ mod tests {
             [since.as_str(), sure.as_str()],
             ["just now, or before this poll", "not watched for a second yet: it may change"]
         );
-        assert_eq!(result_text(None, at + Span::from_secs(75))[1], "nothing of it has changed for 1m15");
+        assert_eq!(result_text(None, at + Span::from_secs(75))[1], "nothing of it has changed for 1m");
     }
 
     #[test]

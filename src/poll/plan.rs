@@ -399,8 +399,8 @@ const BACK_OFF_HOST: u32 = 8;
 
 /// A pause is at least this many times as long as the poll before it.
 const REST: u32 = 4;
-/// The same on this machine as long as one poll begins within a usual tick after the other: tmux is kept busy a 25th of its time.
-const REST_WITHIN_TICK: u32 = 25;
+/// The same on this machine as long as one poll begins within a usual tick after the other: tmux is kept busy a 28th of its time.
+const REST_WITHIN_TICK: u32 = 28;
 
 /// The least time between two polls of any hosts. A poll costs this machine about 2 ms, so all hosts together cost a fifth of
 /// a core, however many there are.

@@ -10,6 +10,7 @@ mod words;
 
 use std::collections::BTreeSet;
 
+use jiff::{SpanRelativeTo, Unit};
 pub use unclear::Unclear;
 
 use super::flags::Flags;
@@ -85,26 +86,9 @@ impl Bound {
     }
 }
 
-/// A time as it is shown and as it is typed: `45s`, `5m`, `4m12`, `1h30`, `2d`.
+/// A time as it is shown and as it is typed: `45s`, `5m`, `1h30m`, `2d`.
 fn seconds(text: &str) -> Option<f64> {
-    let (mut sum, mut rest, mut smaller) = (0.0, text, None);
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        let number: f64 = rest[..digits].parse().ok()?;
-        let (seconds, behind) = match (rest[digits..].chars().next(), smaller) {
-            (Some('d'), _) => (86_400.0, 1),
-            (Some('h'), _) => (3600.0, 1),
-            (Some('m'), _) => (60.0, 1),
-            (Some('s'), _) => (1.0, 1),
-            // Behind a unit the next smaller one goes without saying.
-            (None, Some(seconds)) => (seconds, 0),
-            _ => return None,
-        };
-        sum += number * seconds;
-        smaller = (seconds > 1.0).then_some(if seconds > 3600.0 { 3600.0 } else { seconds / 60.0 });
-        rest = &rest[digits + behind..];
-    }
-    (!text.is_empty()).then_some(sum)
+    text.parse::<jiff::Span>().ok()?.total((Unit::Second, SpanRelativeTo::days_are_24_hours())).ok()
 }
 
 impl Filter {

@@ -61,7 +61,7 @@ pub const fn sign(group: Status) -> char {
 /// A length of time as it is shown everywhere; more than nothing is at least a second.
 fn length(span: Span) -> String {
     let least = if span == Span::ZERO { span } else { Span::SECOND };
-    span.max(least).running()
+    span.max(least).rounded()
 }
 
 #[cfg(test)]

@@ -506,7 +506,7 @@ impl Task {
         let word = self.as_status().word();
         // What a first poll finds may have lasted for long.
         let (is_seen, more) = (self.since_exact, if self.since_exact { "" } else { "more than " });
-        let mut text = format!("{word} for {more}{}\n", now.since(self.since).running());
+        let mut text = format!("{word} for {more}{}\n", now.since(self.since).rounded());
         for reason in self.reasons() {
             let _ = writeln!(text, "  {reason}");
         }
@@ -518,11 +518,11 @@ impl Task {
         };
         let ran = match (self.is_dead(), is_seen && self.started_at < self.since) {
             (true, false) => "ended before that poll".to_owned(),
-            (true, true) => format!("ran for {}", self.since.since(self.started_at).running()),
-            (false, _) if self.is_gone() => format!("ran for {}", self.since.since(self.started_at).running()),
-            (false, _) => format!("has run for {}", now.since(self.started_at).running()),
+            (true, true) => format!("ran for {}", self.since.since(self.started_at).rounded()),
+            (false, _) if self.is_gone() => format!("ran for {}", self.since.since(self.started_at).rounded()),
+            (false, _) => format!("has run for {}", now.since(self.started_at).rounded()),
         };
-        let _ = writeln!(text, "  {how} {} ago, {ran}", now.since(self.started_at).running());
+        let _ = writeln!(text, "  {how} {} ago, {ran}", now.since(self.started_at).rounded());
         match self.bells {
             0 => {}
             1 => text.push_str("  rang once\n"),

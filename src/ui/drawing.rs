@@ -12,18 +12,21 @@ use crate::fleet::View;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
-/// How long a frame without a change stands at most; a minute that is over is shown so late.
+/// A frame without a change for so long shows no time to the second.
 const STILL: Span = Span::SECOND.times(2);
+/// How long such a frame stands at most where no report comes; a minute that is over is shown so late.
+const STANDS: Span = Span::SECOND.times(4);
 
 impl Ui {
-    /// Draws a frame. Nothing of it depends on anything but this dashboard and the view.
-    pub fn draw(&mut self, frame: &mut Frame<'_>, view: &View<'_>) {
+    /// Draws a frame, and returns whether it differs from the last one. Nothing of it depends on anything but this
+    /// dashboard and the view.
+    pub fn draw(&mut self, frame: &mut Frame<'_>, view: &View<'_>) -> bool {
         let area = frame.area();
-        self.draw_into(frame.buffer_mut(), area, view);
+        self.draw_into(frame.buffer_mut(), area, view)
     }
 
-    /// Draws a frame into a buffer.
-    pub fn draw_into(&mut self, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
+    /// Draws a frame into a buffer in the same way.
+    pub fn draw_into(&mut self, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> bool {
         self.has_opened = false;
         let area = area.intersection(buffer.area);
         self.follow_grid(area, view);
@@ -35,18 +38,19 @@ impl Ui {
         }
         frame::fit(buffer, self.options.depth, self.options.ascii);
         let (last, changed_at) = &mut self.shown;
-        if last != buffer {
+        let is_new = last != buffer;
+        if is_new {
             last.area = buffer.area;
             last.content.clone_from(&buffer.content);
             *changed_at = view.now;
         }
+        is_new
     }
 
     /// When the frame has to be drawn again at the latest, because a time on it will have changed.
     pub fn wake_at(&self, view: &View<'_>) -> Timestamp {
-        // Where no time changed for so long, none is shown to the second.
         let is_still = view.now.since(self.shown.1) >= STILL;
-        let second = view.now + if is_still { STILL } else { Span::SECOND };
+        let second = view.now + if is_still { STANDS } else { Span::SECOND };
         let step = theme::SPINNER_STEP;
         let moves = self.options.motion && self.options.theme.frames(self.options.ascii) > 1;
         let turns = moves && self.drawn.any_spinner;

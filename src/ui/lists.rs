@@ -295,7 +295,7 @@ pub fn follow_ups(intents: &[Intent], view: &View<'_>) -> Picker {
     let entry = |intent: &Intent| {
         let text = format!("{} to {}: {}", intent.id.0, intent.target, intent.message_text());
         let why = if intent.state == IntentState::Pending { waits_for(intent, view) } else { String::new() };
-        let age = view.now.since(intent.created).running();
+        let age = view.now.since(intent.created).rounded();
         MenuEntry::new(text, format!("{}{why} {age}", state_name(intent.state)))
     };
     let entries = intents.iter().map(entry).collect();

@@ -290,15 +290,11 @@ impl Cell<'_, '_> {
 /// What it is, and for how long.
 fn state_for(cell: &Cell<'_, '_>, cells: usize, word: &str) -> Vec<Part> {
     let style = cell.aged(cell.canvas.theme.style(cell.status));
-    let mut age = times::lasting(cell.item.since(), cell.canvas.now);
+    let age = times::lasting(cell.item.since(), cell.canvas.now);
     // The wait says more than a cut status word; the glyph shows the status.
     let is_narrow = cell.status.needs_operator() && cells < text::width(word) + 1;
     let word = if is_narrow { "" } else { word };
     let room = if is_narrow { cells } else { cells.saturating_sub(text::width(word) + 1) };
-    if room < text::width(&age) {
-        let since = cell.item.since();
-        age = format!("{}{}", if since.exact { "" } else { ">" }, cell.canvas.now.since(since.at).rounded());
-    }
     let span_cells = room.min(text::width(&age).max(5));
     let age = if span_cells >= text::width(&age) { &age } else { "" };
     vec![field(word, cells - span_cells, style), right(age, span_cells, style)]
@@ -346,9 +342,9 @@ fn stable(cell: &Cell<'_, '_>, cells: usize) -> Part {
         Item::Task(_) => (String::new(), cell.quiet()),
         Item::Terminal(terminal) if terminal.state.stability.stable => {
             let (still, began, now) = (terminal.state.stability.stable_since, cell.item.since().at, cell.canvas.now);
-            let span = now.since(still).running();
+            let span = now.since(still).rounded();
             // The age of the state says it already.
-            let is_said = span == now.since(began).running() || began.since(still) + still.since(began) < AT_ONCE;
+            let is_said = span == now.since(began).rounded() || began.since(still) + still.since(began) < AT_ONCE;
             (if is_said { String::new() } else { span }, cell.text())
         }
         Item::Terminal(_) => (MOVES.to_owned(), cell.quiet()),

@@ -93,7 +93,7 @@ impl Drill {
         let parts = &canvas.theme.parts;
         let mut lines: Vec<Line<'_>> = Vec::new();
         if let Some((from, to)) = self.gap_above(index) {
-            let message = format!("  not watched for {}", to.since(from).running());
+            let message = format!("  not watched for {}", to.since(from).rounded());
             lines.push(span(message, canvas.theme.style(Status::Unknown)).into());
         }
         if let Some(day) = self.day_above(canvas, index, is_first) {
@@ -101,7 +101,7 @@ impl Drill {
         }
         let is_selected = index == self.index();
         let mut line = Line::from(span(if is_selected { "› " } else { "  " }, parts.title));
-        let lasted = |span: Span| format!("{:>LASTED$}", span.running());
+        let lasted = |span: Span| format!("{:>LASTED$}", span.rounded());
         match self.entry(index) {
             None => {
                 let (status, since) = (self.shown.item().status(), self.shown.item().since());
@@ -136,7 +136,7 @@ impl Drill {
         let parts = &canvas.theme.parts;
         let mut rows = Vec::new();
         for prompt in &self.waiting {
-            let since = self.until.since(prompt.since).running();
+            let since = self.until.since(prompt.since).rounded();
             let mut said = prompt.text.lines().filter(|line| !line.trim().is_empty());
             let first = said.next().unwrap_or_default();
             rows.push(span(format!("queued for {since}: {first}"), canvas.theme.style(Status::Working)));

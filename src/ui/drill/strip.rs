@@ -75,7 +75,7 @@ impl Drill {
         let is_task = self.shown.item().terminal().is_none();
         let message = |(shown, span): &(StripHolder, Span), is_short: bool| {
             let word = if is_short { short } else { word };
-            format!(" {} {}", word(*shown, is_task), span.running())
+            format!(" {} {}", word(*shown, is_task), span.rounded())
         };
         // A glyph before each, and ` · ` between them.
         let needed: usize = totals.iter().map(|total| text::width(&message(total, false)) + 4).sum();

@@ -185,7 +185,7 @@ pub fn of_task(canvas: &Canvas<'_>, task: &Task, view: &View<'_>) -> Vec<Line<'s
     facts.put("window", format!("{}:{} {} ({})", task.session, task.index, task.name, task.window));
     facts.put("status", format!("{} for {}", task.status, times::lasting(task.began(), canvas.now)));
     facts.put("prompt", task.prompt().unwrap_or_default());
-    facts.put("runs since", format!("{} ago", canvas.now.since(task.started_at).running()));
+    facts.put("runs since", format!("{} ago", canvas.now.since(task.started_at).rounded()));
     let code = task.exit_code().map(|code| code.to_string());
     facts.put("exit code", code.unwrap_or_else(|| if task.is_dead() { "not known" } else { "–" }.to_owned()));
     facts.put("bells", task.bells.to_string());
@@ -387,6 +387,6 @@ fn lifecycle(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
     facts.word("status", operator.status.word());
     facts.put("detail", operator.detail.clone().unwrap_or_default());
     let stability = &state.stability;
-    let since = now.since(stability.stable_since).running();
+    let since = now.since(stability.stable_since).rounded();
     facts.put("stable", format!("{} for {since}", if stability.stable { "yes" } else { "not yet" }));
 }

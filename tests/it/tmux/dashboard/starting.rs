@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::World;
-use crate::support::private_tmux::wait_until;
+use crate::support::private_tmux::{wait_or_tell, wait_until};
 
 impl World {
     /// A dashboard that can start parrots, over a repository.
@@ -55,7 +55,8 @@ fn one_line_starts_an_agent_with_its_worktree_and_prompt_and_its_row_is_selected
     world.wait_without("start an agent or a task");
     wait_until("the new row", || world.selected().contains("fix"));
     world.watched.wait_for_text("fix:", "● heard Fix the login");
-    wait_until("its answer", || world.fleetwatch(&["list"]).1.contains("fix") && world.screen().contains("2 "));
+    let is_listed = || world.fleetwatch(&["list"]).1.lines().any(|row| row.contains("fix") && !row.contains("working"));
+    wait_or_tell("its answer in the list", is_listed, || world.screen());
     // It is closed after a question, and its worktree after another.
     world.wait("heard Fix the login");
     wait_until("an agent that is ready", || !world.selected().contains("working"));
