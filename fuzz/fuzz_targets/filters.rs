@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use fleetwatch::dialog::Dialog;
 use fleetwatch::notify::QuietHours;
 use fleetwatch::pattern::Pattern;
-use fleetwatch::present::dialog_shown::meant;
+use fleetwatch::present::answer::meant;
 use fleetwatch::present::filter::{Filter, completed, filter_completions};
 use fleetwatch::present::flags::Flags;
 use fleetwatch::present::item::Item;
@@ -55,7 +55,7 @@ thread_local! {
 }
 
 fuzz_target!(init: {
-    seed(seeds);
+    seed(4096, seeds);
     LazyLock::force(&DIALOGS);
     WATCHED.with_borrow(|_| ());
 }, |data: &[u8]| {
@@ -69,9 +69,9 @@ fuzz_target!(init: {
         let _ = (asked.fault(), asked.doubt(&view), asked.as_names(), completed(filter, &view));
         filter_completions(filter, &view);
         let flags = Flags::default();
-        let mut fits = asked.matcher(&flags, watched.now);
-        let _fitting = Item::all(&view).into_iter().filter(|item| fits(*item)).count();
-        for dialog in &*DIALOGS {
+        let _fitting = Item::all(&view).into_iter().filter(|item| asked.lets(*item, &flags, watched.now)).count();
+        // Another few with each input.
+        for dialog in DIALOGS.iter().skip(data.len() % 8).step_by(8) {
             let _ = (meant(choice, None, dialog), meant(choice, Some(other), dialog));
         }
         if let Ok(template) = Template::parse("own", other) {

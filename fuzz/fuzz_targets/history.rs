@@ -51,7 +51,7 @@ fn seeds() -> Vec<Vec<u8>> {
     ]
 }
 
-fuzz_target!(init: seed(seeds), |data: &[u8]| {
+fuzz_target!(init: seed(8192, seeds), |data: &[u8]| {
     let Some((kind, rest)) = data.split_first() else { return };
     let path = scratch("history.db");
     let bytes = if *kind == b'w' { rest.to_vec() } else { changed(rest) };

@@ -37,7 +37,7 @@ static KNOWN: LazyLock<Told> = LazyLock::new(|| {
 });
 
 fuzz_target!(init: {
-    seed(seeds);
+    seed(16000, seeds);
     LazyLock::force(&KNOWN);
 }, |data: &[u8]| {
     if let Ok(told) = serde_json::from_slice::<Told>(data) {

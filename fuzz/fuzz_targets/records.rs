@@ -16,14 +16,14 @@ fn seeds() -> Vec<Vec<u8>> {
             _ => None,
         });
         let additions: Vec<String> = additions.collect();
-        if !additions.is_empty() {
-            seeds.push([vec![number], additions.join("\n").into_bytes()].concat());
+        for some in additions.chunks(4) {
+            seeds.push([vec![number], some.join("\n").into_bytes()].concat());
         }
     }
     seeds
 }
 
-fuzz_target!(init: seed(seeds), |data: &[u8]| {
+fuzz_target!(init: seed(4096, seeds), |data: &[u8]| {
     let Some((number, lines)) = data.split_first() else { return };
     let sources = PROFILES.records(profile(*number).tool());
     let mut files = RecordedFiles::new(sources.clone());

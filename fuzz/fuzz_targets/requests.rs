@@ -110,7 +110,7 @@ thread_local! {
     static SERVED: RefCell<Served> = RefCell::new(Served::start());
 }
 
-fuzz_target!(init: seed(seeds), |data: &[u8]| {
+fuzz_target!(init: seed(4096, seeds), |data: &[u8]| {
     SERVED.with_borrow_mut(|served| {
         served.turn = (served.turn + 1) % TOKENS;
         let bytes = with_token(data, &text(served.turn));

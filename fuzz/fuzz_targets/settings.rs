@@ -15,15 +15,18 @@ fn seeds() -> Vec<Vec<u8>> {
         files.map(|file| read(file.expect("a file").path())).collect::<Vec<_>>()
     };
     let of = |kind: u8, text: Vec<u8>| [vec![kind], text].concat();
-    let mut seeds = vec![of(0, DEFAULT_TEXT.into()), of(1, read(root().join("config/keymap.toml")))];
-    // With what is commented out.
-    seeds.push(of(0, DEFAULT_TEXT.replace("\n# ", "\n").into()));
+    // Piece by piece, as what is wrong in one ends the reading; also with what is commented out.
+    let pieces = |kind, text: &str| text.split("\n\n").map(|piece| of(kind, piece.into())).collect::<Vec<_>>();
+    let keymap = String::from_utf8(read(root().join("config/keymap.toml"))).expect("text");
+    let mut seeds =
+        [pieces(0, DEFAULT_TEXT), pieces(0, &DEFAULT_TEXT.replace("\n# ", "\n")), pieces(1, &keymap)].concat();
     seeds.extend(folder("config/themes").into_iter().map(|text| of(2, text)));
     seeds.extend(folder("config/profiles").into_iter().map(|text| of(3, text)));
+    seeds.extend(["parrot.toml", "scout.toml"].map(|name| of(3, read(root().join("tests/it/support").join(name)))));
     seeds
 }
 
-fuzz_target!(init: seed(seeds), |data: &[u8]| {
+fuzz_target!(init: seed(4096, seeds), |data: &[u8]| {
     let Some((kind, text)) = data.split_first() else { return };
     let Ok(text) = std::str::from_utf8(text) else { return };
     match kind % 4 {

@@ -25,9 +25,12 @@ pub fn root() -> PathBuf {
 }
 
 /// Writes seeds into the directory that `FLEETWATCH_SEEDS` names, which scripts/fuzz sets: libFuzzer reads them right after.
-pub fn seed(seeds: impl FnOnce() -> Vec<Vec<u8>>) {
+/// Longer ones than this are left out: no input becomes longer than the longest seed, and long inputs are slow.
+pub fn seed(longest: usize, seeds: impl FnOnce() -> Vec<Vec<u8>>) {
     let Some(directory) = std::env::var_os("FLEETWATCH_SEEDS").map(PathBuf::from) else { return };
-    for seed in seeds() {
+    let seeds: Vec<_> = seeds().into_iter().filter(|seed| seed.len() <= longest).collect();
+    assert!(!seeds.is_empty(), "no seed is short enough");
+    for seed in seeds {
         let name = format!("{:016x}", fnv(&seed));
         std::fs::write(directory.join(name), seed).expect("a seed is written");
     }
