@@ -253,6 +253,8 @@ mod tests {
         assert_eq!(subject_text(changes), "edit src/cart.py (+1 -1)");
         let labelled = "Make the following edits?\n\nDescription: Apply edits\nDestination: /srv/cart.py\n\n› 1. Yes";
         assert_eq!(subject_text(labelled), "edit /srv/cart.py");
+        let named = "Zap docs/readme.md\n\n  docs/readme.md, all of it\n\nGo on?\n❯ 1. Yes";
+        assert_eq!(subject_text(named), "Zap docs/readme.md, all of it", "an act that nobody knows is kept");
         let boxed = "Run the command\n────\n╭───╮\n│ rm x │\n╰───╯\nRun this?\n❯ 1. Yes";
         assert_eq!(subject_text(boxed), "rm x");
         let titled = "Create the folder\n╭───╮\n│ mkdir x │\n╰───╯\nDo you want to run this command?\n❯ 1. Yes";

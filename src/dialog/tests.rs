@@ -130,6 +130,11 @@ fn the_marked_one_of_buttons_stands_in_brackets() {
 }
 
 #[test]
+fn a_letter_that_is_neither_yes_nor_no_is_its_own_label() {
+    assert_eq!(labels(&dialog("Apply it? [y/N/a] ")), [("y", "Yes"), ("n", "No"), ("a", "a")]);
+}
+
+#[test]
 fn letters_are_typed() {
     let found = dialog("src/cart.py\nAdd file? (Y)es/(N)o/(D)on't ask again [Yes]: n");
     assert_eq!(labels(&found), [("y", "Yes"), ("n", "No"), ("d", "Don't ask again")]);
