@@ -30,17 +30,6 @@ pub struct Operation {
     pub act: Act,
 }
 
-impl Operation {
-    /// The dialog that it is for, if it is for one.
-    pub fn dialog(&self) -> Option<&Dialog> {
-        match &self.act {
-            Act::Prompt { .. } => None,
-            Act::Answer { dialog, .. } => Some(dialog),
-            Act::Keys { dialog, .. } | Act::Interrupt { dialog, .. } => dialog.as_deref(),
-        }
-    }
-}
-
 /// An action on a terminal.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Act {
@@ -494,5 +483,63 @@ mod tests {
         assert_eq!(PasteText::new(""), Err(TextError::Empty));
         assert!(PasteText::new("x".repeat(LIMIT + 1)).is_err());
         assert!(PasteText::new("tab\there\n{#{pane_id}; 'é😀\\").is_ok());
+        // What another process sends is checked as well.
+        assert!(serde_json::from_str::<PasteText>(r#""a\u001b[201~""#).is_err());
+        assert_eq!(serde_json::from_str::<PasteText>(r#""ab""#).unwrap().as_str(), "ab");
+    }
+
+    #[test]
+    fn every_refusal_says_what_and_the_hint_fits_it() {
+        let tmux = Refusal::Tmux { message: "no answer".into(), hint: "try tmux".into(), is_no_server: false };
+        let shell = || "sh".to_owned();
+        let refusals = [
+            (Refusal::Text(TextError::Empty), None),
+            (tmux, Some("try tmux")),
+            (Refusal::AgentGone { tool: "claude".into(), command: shell() }, Some("start the agent")),
+            (Refusal::NoAgent { command: shell() }, Some("start the agent")),
+            (Hindrance::Dialog.into(), Some(Hindrance::Dialog.hint())),
+            (Refusal::NoDialog, None),
+            (Refusal::AnotherDialog, None),
+            (Refusal::Begun, None),
+            (Refusal::NoSuchOption, None),
+            (Refusal::Withdrawn, None),
+            (Refusal::Occupied(20), None),
+            (Refusal::Other("no screen".into()), None),
+            (Refusal::Obstacle(Obstacle::Gone), Some("fleetwatch list")),
+            (Refusal::Obstacle(Obstacle::Elsewhere), None),
+            (Refusal::Obstacle(Obstacle::Replaced), Some("fleetwatch list")),
+            (Refusal::Obstacle(Obstacle::Dead), Some("tasks rerun")),
+            (Refusal::Obstacle(Obstacle::InMode), Some(Hindrance::InMode.hint())),
+            (Refusal::Obstacle(Obstacle::Synchronized), Some("synchronize-panes")),
+            (Refusal::Obstacle(Obstacle::InputOff), None),
+            (Refusal::Obstacle(Obstacle::Renamed), Some("fleetwatch list")),
+            (Refusal::Obstacle(Obstacle::Changed), None),
+        ];
+        let mut passing = Vec::new();
+        for (refusal, hint) in refusals {
+            let said = refusal.hint();
+            let fits = hint.map(|part| said.as_deref().is_some_and(|said| said.contains(part)));
+            assert_eq!(fits, said.is_some().then_some(true), "{refusal}: {said:?}");
+            if refusal.may_pass() {
+                passing.push(refusal.to_string());
+            }
+            let outcome = Outcome::from(refusal.clone());
+            assert_eq!((outcome.word(), outcome.detail()), ("refused", Some(refusal.to_string())));
+        }
+        let [dialog, occupied, mode, changed] = passing.as_slice() else { panic!("{passing:?}") };
+        assert!(dialog.contains("dialog") && occupied.contains("20 s") && mode.contains("mode"), "{passing:?}");
+        assert!(changed.contains("changed"));
+    }
+
+    #[test]
+    fn options_that_are_ticked_are_meant_together_and_no_other_is() {
+        let text = "Pick some\n❯ 1. [ ] Search\n  2. [ ] Mail\n     Submit\n\n  3. Chat about it";
+        let screen = crate::screen::Screen::from_text(text, 80);
+        let dialog = Dialog::read(&screen, 0..screen.rows().len());
+        assert!(dialog.can_tick());
+        assert_eq!(Reply::meant("1,2", &dialog), Ok(Reply::Ticks(vec![0, 1])));
+        assert!(Reply::meant("chat", &dialog).is_err() && Reply::meant("nothing", &dialog).is_err());
+        let keys = Reply::Keys(vec![Key::enter(), "Escape".parse().unwrap()]);
+        assert_eq!(keys.in_words(&dialog), "Enter Escape");
     }
 }

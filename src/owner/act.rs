@@ -207,3 +207,114 @@ pub(super) async fn refuse(mut writer: OwnedWriteHalf, why: String) {
 async fn say(writer: &mut OwnedWriteHalf, message: &impl Serialize) -> io::Result<()> {
     writer.write_all(&line(message)?).await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::{PaneId, Socket, TerminalKey};
+    use crate::history::History;
+    use crate::operation::{Act, Key, Obstacle, Privacy, Producer, Recipient, Refusal};
+    use crate::owner::lease::{Acquired, Bid, acquire};
+    use crate::profile::ProfileSet;
+    use crate::time::Timestamp;
+    use crate::tmux;
+
+    /// Who asks, and lets it begin or not.
+    struct Asks(bool);
+
+    impl Gate for Asks {
+        async fn may_begin(&mut self) -> bool {
+            self.0
+        }
+
+        async fn may_retry(&mut self) -> bool {
+            self.0
+        }
+    }
+
+    fn keys(server: &ServerId) -> Operation {
+        let key = TerminalKey { server: server.clone(), pane: PaneId(1), pid: 7, instance: Default::default() };
+        let act = Act::Keys { keys: vec![Key::enter()], dialog: None, privacy: Privacy::Open };
+        let to = Recipient::new(key, "api".to_owned());
+        Operation { at: Timestamp::default(), producer: Producer::CommandLine, to, act }
+    }
+
+    /// What is made of an owner that says this, and then ends or is silent, and what it was answered.
+    async fn made_of(said: Vec<Progress>, ends: bool, begins: bool) -> (Option<Outcome>, Vec<bool>) {
+        let folder = tempfile::tempdir().unwrap();
+        let history = folder.path().join("history.db");
+        let server = ServerId { host: None, socket: Socket::at("/none/such") };
+        let place = LeasePath::of(&server, Some(&history), true).unwrap();
+        let Acquired::Lease(lease) = acquire(&place, Bid::Own).await else { panic!("nobody else has it") };
+        let owner = async {
+            let (stream, _) = lease.listener.accept().await.unwrap();
+            let (reader, mut writer) = stream.into_split();
+            let mut lines = Lines::new(reader);
+            assert!(lines.next::<Hello>().await.unwrap().unwrap().acts());
+            let mut answers = Vec::new();
+            for progress in said {
+                let asks = matches!(progress, Progress::Begins | Progress::Retries);
+                say(&mut writer, &progress).await.unwrap();
+                if asks {
+                    answers.push(lines.next().await.unwrap().unwrap());
+                }
+            }
+            if ends {
+                return answers;
+            }
+            // Until who asks waits no longer.
+            assert!(!matches!(lines.next::<bool>().await, Ok(Some(_))));
+            answers
+        };
+        let sender = Sender::new(Arc::new(ProfileSet::builtin()), tmux::Settings::default(), History::off(), None);
+        let actor = Actor::new(sender, Some(history.clone()), Roles::default());
+        let (operation, mut gate) = (keys(&server), Asks(begins));
+        let asked = async { actor.ask(&operation, &mut gate).await };
+        let (answers, outcome) = tokio::join!(owner, asked);
+        (outcome, answers)
+    }
+
+    #[tokio::test]
+    async fn an_owner_that_goes_before_it_may_begin_has_done_nothing() {
+        use Progress::{Alive, Begins, Refused, Retries};
+        assert_eq!(made_of(vec![], true, true).await, (None, vec![]));
+        assert_eq!(made_of(vec![Alive], false, true).await, (None, vec![]), "stopped");
+        let why = "it is fleetwatch 9".to_owned();
+        assert_eq!(made_of(vec![Refused { why }], true, true).await, (None, vec![]));
+        assert_eq!(made_of(vec![Begins], true, false).await, (None, vec![false]));
+        assert_eq!(made_of(vec![Begins, Retries], true, true).await, (None, vec![true, true]), "it was refused");
+    }
+
+    #[tokio::test]
+    async fn after_that_only_the_outcome_tells() {
+        use Progress::{Alive, Begins, Ended};
+        let refused = || Outcome::from(Refusal::Obstacle(Obstacle::InMode));
+        assert_eq!(made_of(vec![Ended(refused())], true, true).await, (Some(refused()), vec![]));
+        let accepted = || Outcome::Accepted(None);
+        assert_eq!(made_of(vec![Alive, Begins, Ended(accepted())], true, true).await, (Some(accepted()), vec![true]));
+        let ended = unverified("ended before it said what became of it");
+        assert_eq!(made_of(vec![Begins], true, true).await, (Some(ended), vec![true]));
+        let silent = unverified("does not answer");
+        assert_eq!(made_of(vec![Begins, Alive], false, true).await, (Some(silent), vec![true]));
+    }
+
+    #[tokio::test]
+    async fn a_process_of_another_version_or_server_is_refused_with_the_reason() {
+        let server = ServerId::default();
+        let own = Hello::new(server.clone(), 1, Rank::Reader);
+        let order = Order { operation: keys(&server), reaction: crate::time::Span::from_secs(5) };
+        let acting = Hello { asked: Some(Errand::Act(order.into())), rules: 2, ..own.clone() };
+        let refusal = |theirs: Hello| crate::owner::hub::refusal(&own, &theirs);
+        assert_eq!((refusal(own.clone()), refusal(acting.clone())), (None, None), "any rules may ask for an act");
+        let other = refusal(Hello { version: "9.0.0".into(), ..acting.clone() });
+        assert_eq!(other, Some(format!("it is fleetwatch {}", own.version)));
+        assert!(refusal(Hello { protocol: own.protocol + 1, ..acting.clone() }).is_some());
+        let elsewhere = ServerId { host: Some("far".into()), ..server };
+        assert!(refusal(Hello { server: elsewhere, ..acting }).is_some_and(|why| why.contains("differ")));
+        assert!(refusal(Hello { rules: 2, ..own.clone() }).is_some_and(|why| why.contains("differ")));
+        let (ours, theirs) = tokio::net::UnixStream::pair().unwrap();
+        refuse(ours.into_split().1, "why".to_owned()).await;
+        let said = Lines::new(theirs.into_split().0).next::<Progress>().await.unwrap();
+        assert!(matches!(said, Some(Progress::Refused { why }) if why == "why"));
+    }
+}

@@ -247,7 +247,7 @@ async fn greet(stream: UnixStream, joining: mpsc::Sender<Newcomer>) {
 }
 
 /// Why a process cannot be a client of this one.
-fn refusal(own: &Hello, theirs: &Hello) -> Option<String> {
+pub(super) fn refusal(own: &Hello, theirs: &Hello) -> Option<String> {
     if theirs.protocol != PROTOCOL || theirs.version != own.version {
         Some(format!("it is fleetwatch {}", own.version))
     } else if theirs.server != own.server || (theirs.rules != own.rules && !theirs.acts()) {

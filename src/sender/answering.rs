@@ -219,7 +219,6 @@ impl<'a> Answering<'a> {
         };
         let presses = dialog.presses(option);
         let (stage, press) = match (presses.first(), dialog.manner, dialog.marked) {
-            (None, ..) => return AnswerStep::End(Refusal::NoSuchOption.into()),
             (Some(&press @ Press::Character(letter)), Manner::Letters, _) => {
                 (AnswerStage::Closing { enter: Some(Enter::Typed(letter)), was_taken }, press)
             }
@@ -233,7 +232,7 @@ impl<'a> Answering<'a> {
                 (AnswerStage::Closing { enter: None, was_taken }, press)
             }
             (Some(&press), _, Some(marked)) => (AnswerStage::Moving { to: option, at: towards(marked, option) }, press),
-            (Some(_), _, None) => return AnswerStep::End(Refusal::NoSuchOption.into()),
+            _ => return AnswerStep::End(Refusal::NoSuchOption.into()),
         };
         self.go(stage, now);
         AnswerStep::Press(vec![press.into()])

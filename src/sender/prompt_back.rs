@@ -24,3 +24,16 @@ impl Gate for PromptBack {
         Instant::now() < self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_prompt_is_tried_again_until_its_agent_has_had_its_time() {
+        let mut awaited = PromptBack::awaited();
+        assert!(awaited.may_begin().await && awaited.may_retry().await);
+        let mut over = PromptBack(Instant::now());
+        assert!(over.may_begin().await && !over.may_retry().await);
+    }
+}

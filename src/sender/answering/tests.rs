@@ -337,6 +337,12 @@ fn what_was_not_pressed_is_refused_and_not_unverified() {
         answering.delivered(Span::from_millis(10));
         assert!(!matches!(answering.stopped(obstacle()), Outcome::Refused(_)), "a key was pressed");
     }
+    let (seen, reply) = (numbers(0), Reply::Option(0));
+    let first = Answering::new(&seen, &reply, StepLimits::default());
+    let unheard = Refusal::from(crate::tmux::Error::Garbled("half an answer".into()));
+    for refusal in [obstacle(), unheard] {
+        assert_eq!(first.stopped(refusal.clone()), refusal.into(), "no key was even asked for");
+    }
 }
 
 #[test]
@@ -346,4 +352,101 @@ fn an_agent_whose_sub_agents_go_on_is_not_said_to_be_ready() {
         _ => (None, After::Background),
     });
     assert_eq!(outcome.to_string(), "accepted, and work goes on in the background");
+}
+
+#[test]
+fn a_dialog_that_comes_and_goes_for_ever_is_not_said_to_be_answered() {
+    let reported = run(&numbers(0), &Reply::Option(0), |pressed, now| match pressed.len() {
+        1 if now % 1000 < 500 => (None, After::Unknown),
+        _ => (Some(numbers(0)), After::AnotherDialog),
+    });
+    assert_eq!(reported, ("Enter".to_owned(), unverified("the dialog comes and goes")));
+}
+
+#[test]
+fn a_dialog_that_shows_that_it_was_taken_is_answered_unless_it_did_before() {
+    for (before, outcome) in
+        [(false, taken(After::Unknown)), (true, unverified("the dialog was still there after 5 s"))]
+    {
+        let shown = |taken| {
+            let mut dialog = numbers(0);
+            dialog.taken = taken;
+            (Some(dialog), After::AnotherDialog)
+        };
+        let reported = run(&numbers(0), &Reply::Option(0), |pressed, _| shown(before || !pressed.is_empty()));
+        assert_eq!(reported, ("Enter".to_owned(), outcome));
+    }
+}
+
+#[test]
+fn another_dialog_after_keys_or_after_a_review_gets_no_enter() {
+    let submit = "Review your answers\n ● Which?\n   → Mail\n\n❯ 1. Submit answers\n  2. Cancel";
+    let keys = Reply::Keys(vec![Key::enter()]);
+    let reported = run(&numbers(0), &keys, |pressed, _| match pressed.len() {
+        0 => (Some(numbers(0)), After::AnotherDialog),
+        _ => (Some(dialog(submit)), After::AnotherDialog),
+    });
+    assert_eq!(reported, ("Enter".to_owned(), taken(After::AnotherDialog)));
+    // A review that stays is not handed in twice; one that was not pressed because it moved is.
+    let (seen, reply) = (boxes(2, [false, true]), Reply::Ticks(vec![1]));
+    let mut answering = Answering::new(&seen, &reply, StepLimits::default());
+    let sees = |answering: &mut Answering<'_>, dialog: Option<Dialog>, now| {
+        answering.saw(&DialogFrame { dialog, after: After::Unknown }, Span::from_millis(now))
+    };
+    let enter = AnswerStep::Press(vec![Key::enter()]);
+    assert_eq!(sees(&mut answering, Some(seen.clone()), 5), enter);
+    answering.delivered(Span::from_millis(10));
+    assert!(matches!(sees(&mut answering, None, 100), AnswerStep::Poll { .. }));
+    assert_eq!(sees(&mut answering, Some(dialog(submit)), 200), enter);
+    answering.undelivered();
+    assert_eq!(sees(&mut answering, Some(dialog(submit)), 300), enter);
+    answering.delivered(Span::from_millis(310));
+    assert!(matches!(sees(&mut answering, Some(dialog(submit)), 400), AnswerStep::Poll { .. }));
+    let left = sees(&mut answering, Some(dialog(submit)), 6000);
+    assert_eq!(left, AnswerStep::End(unverified("the dialog was still there after 5 s")));
+}
+
+#[test]
+fn ticks_are_not_handed_in_where_what_is_meant_cannot_be_seen() {
+    let reply = Reply::Ticks(vec![1]);
+    let shows = |dialog| (Some(dialog), After::AnotherDialog);
+    let seen = boxes(0, [false, false]);
+    let of = |keys: &str, why: &str| (keys.to_owned(), not_taken(why));
+    // It goes while it is ticked.
+    let reported = run(&seen, &reply, |pressed, _| match pressed.len() {
+        0 => shows(boxes(0, [false, false])),
+        _ => (None, After::Ready),
+    });
+    assert_eq!(reported, of("2", "the dialog changed; nothing was submitted"));
+    // Somebody ticks another one while the mark is on its way.
+    let reported = run(&seen, &reply, |pressed, _| match pressed.len() {
+        0 => shows(boxes(0, [false, true])),
+        _ => shows(boxes(1, [true, true])),
+    });
+    assert_eq!(reported, of("Down", "what is ticked has changed; nothing was submitted"));
+    let reported = run(&seen, &reply, |_, _| shows(boxes(0, [false, true])));
+    assert_eq!(reported, of("Down", "the agent's cursor does not reach the row that submits; Enter was not pressed"));
+    let mut unmarked = boxes(0, [false, true]);
+    unmarked.marked = None;
+    let reported = run(&seen, &reply, |_, _| shows(unmarked.clone()));
+    assert_eq!(reported, of("", "the agent's cursor cannot be seen; nothing was submitted"));
+    // No single key ticks an option with two digits.
+    let mut many = seen.clone();
+    many.options[1].name = "12".to_owned();
+    let reported = run(&many, &reply, |_, _| shows(many.clone()));
+    assert_eq!(reported, (String::new(), Refusal::NoSuchOption.into()));
+}
+
+#[test]
+fn nothing_is_typed_where_the_mark_does_not_arrive_or_somebody_types() {
+    let reply = Reply::Text { option: 1, text: PasteText::new("none").expect("a text") };
+    let shows = |dialog| (Some(dialog), After::AnotherDialog);
+    let stuck = run(&entry(0, "Type something."), &reply, |_, _| shows(entry(0, "Type something.")));
+    let why = "the agent's cursor is not where it was moved to; nothing was typed";
+    assert_eq!(stuck, ("Down".to_owned(), not_taken(why)));
+    let typed = run(&noted(1, None), &reply, |pressed, _| match pressed.len() {
+        0 => shows(noted(1, None)),
+        _ => shows(noted(1, Some("so"))),
+    });
+    assert_eq!(typed, ("Tab".to_owned(), not_taken("somebody types there; nothing was typed from here")));
 }

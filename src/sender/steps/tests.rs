@@ -119,7 +119,7 @@ fn enter_comes_apart_from_the_text() {
         }
     });
     let first = |wanted| times.iter().find(|(enters, _)| *enters == wanted).unwrap().1;
-    assert!(first(Some(1)) - first(Some(0)) >= StepLimits::default().enter_apart.as_millis() / 2);
+    assert!(first(Some(1)) - first(Some(0)) >= StepLimits::default().enter_apart.as_millis());
 }
 
 #[test]
@@ -460,4 +460,65 @@ fn a_failure_before_the_paste_is_a_refusal_and_after_it_is_not() {
     assert_eq!(steps.stopped(gone()), Outcome::Refused(gone()));
     steps.delivered(Span::from_millis(310));
     assert!(matches!(steps.stopped(gone()), Outcome::NotTaken { .. }));
+}
+
+#[test]
+fn a_text_in_parts_is_never_half_sent() {
+    let at = Span::from_millis;
+    let gone = || Refusal::Obstacle(Obstacle::Gone);
+    let begun = || {
+        let mut steps = Steps::new(Prompt { parts: 2, ..HELLO }, When::Now, StepLimits::default());
+        steps.saw(ready(), at(0));
+        assert_eq!(steps.saw(ready(), at(300)), Step::Paste { part: 0 });
+        // Whoever asks again is told the same again.
+        assert_eq!(steps.saw(ready(), at(305)), Step::Paste { part: 0 });
+        let shell = Refusal::AgentGone { tool: "claude".into(), command: "dash".into() };
+        assert_eq!(steps.stopped(shell.clone()), shell.into(), "nothing is pasted yet");
+        assert!(matches!(steps.delivered(at(310)), Step::Poll { .. }));
+        assert!(matches!(steps.delivered(at(312)), Step::Poll { .. }), "nothing was to be delivered");
+        assert_eq!(steps.saw(pasted(), at(400)), Step::Paste { part: 1 });
+        steps
+    };
+    let mut steps = begun();
+    let outcome = steps.stopped(gone());
+    assert!(matches!(&outcome, Outcome::NotTaken { why } if why.contains("only a part")), "{outcome}");
+    // The screen moved: it is looked at again, for as long as a reaction may take.
+    assert!(matches!(steps.undelivered(at(410)), Step::Poll { .. }));
+    assert!(matches!(steps.saw(pasted(), at(500)), Step::Poll { .. }), "never Enter behind the first part alone");
+    assert_eq!(steps.saw(pasted(), at(1900)), Step::Paste { part: 1 });
+}
+
+#[test]
+fn an_enter_that_was_not_pressed_is_tried_again_for_as_long_as_a_reaction_takes() {
+    let at = Span::from_millis;
+    let holds = |drawn| PromptFrame { composed: Some(Composed::of("hello")), drawn, ..pasted() };
+    let mut steps = Steps::new(HELLO, When::Now, StepLimits::default());
+    steps.saw(ready(), at(0));
+    steps.saw(ready(), at(300));
+    steps.delivered(at(310));
+    assert_eq!(steps.saw(holds(0), at(500)), Step::PressEnter);
+    assert_eq!(steps.saw(holds(0), at(505)), Step::PressEnter, "asked again");
+    assert!(matches!(steps.undelivered(at(510)), Step::Poll { .. }));
+    assert_eq!(steps.saw(holds(0), at(600)), Step::PressEnter);
+    steps.delivered(at(610));
+    // The second one, once the first did something else.
+    assert_eq!(steps.saw(holds(1), at(1700)), Step::PressEnter);
+    assert!(matches!(steps.undelivered(at(1710)), Step::Poll { .. }));
+    let outcome = steps.saw(holds(1), at(7000));
+    assert_eq!(outcome, Step::End(unverified("the text was still in the prompt after 5 s")), "no third one");
+}
+
+#[test]
+fn without_a_supported_reading_only_who_insists_sends_and_never_into_a_dialog() {
+    let unsupported = || seen(1, |read| read.supported = false);
+    let unread = |screen| PromptFrame { read: None, screen, ..ready() };
+    let refused = |frame: &PromptFrame, when| frame.check(when).err();
+    assert_eq!(refused(&unsupported(), When::Now), Some(Hindrance::NotReady.into()));
+    assert_eq!(refused(&unread(1), When::Now), Some(Hindrance::NoProfile.into()));
+    assert_eq!((refused(&unsupported(), When::Anyway), refused(&unread(1), When::Anyway)), (None, None));
+    for frame in [unsupported(), unread(1)] {
+        let asking = PromptFrame { dialog: true, ..frame };
+        assert_eq!(refused(&asking, When::Anyway), Some(Hindrance::Dialog.into()));
+    }
+    assert!(unread(2).reacts_to(&unread(1)) && !unread(1).reacts_to(&unread(1)));
 }

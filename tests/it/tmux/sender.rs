@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::copy_shell;
-use crate::support::private_tmux::{PrivateTmux, signal};
+use crate::support::private_tmux::{PrivateTmux, signal, wait_until};
 use fleetwatch::dialog::{Dialog, in_words};
 use fleetwatch::history::History;
 use fleetwatch::operation::{Act, Asked, Operation, Outcome, Privacy, Producer, Recipient, Refusal, Reply, When};
-use fleetwatch::operation::{Key, Obstacle, PasteText};
+use fleetwatch::operation::{Key, Obstacle, PasteText, TextError};
 use fleetwatch::profile::ProfileSet;
 use fleetwatch::screen::Screen;
-use fleetwatch::sender::{Sender, StepLimits};
+use fleetwatch::sender::{Gate, Sender, StepLimits};
 use fleetwatch::status::Hindrance;
 use fleetwatch::time::{Span, Timestamp};
 use fleetwatch::tmux::Settings;
@@ -52,10 +52,24 @@ exit $code
     path
 }
 
+/// A gate that never lets anything begin.
+struct Closed;
+
+impl Gate for Closed {
+    async fn may_begin(&mut self) -> bool {
+        false
+    }
+}
+
 impl Cage {
     fn new() -> Self {
+        Self::of("parrot")
+    }
+
+    /// A parrot whose process has this name.
+    fn of(name: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let program = directory.path().join("parrot");
+        let program = directory.path().join(name);
         copy_shell("/bin/bash", &program);
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/parrot.sh");
         // A shell below, as people have it: when the parrot ends, it gets the keys.
@@ -578,4 +592,71 @@ async fn a_row_that_tmux_cannot_test_keeps_nobody_from_answering() {
     let reply = Reply::meant("1", &seen).unwrap();
     let answered = perform(&cage.sender.clone().within(limits), &cage.parrot, answer(&seen, reply)).await;
     assert_eq!(answered, Refusal::Obstacle(Obstacle::Changed).into());
+}
+
+#[tokio::test]
+async fn what_is_withdrawn_at_the_last_moment_sends_nothing() {
+    let cage = Cage::new();
+    let withdrawn = async |act: Act| {
+        let (producer, to) = (Producer::Dashboard, cage.parrot.clone());
+        let outcome = cage.sender.perform(Operation { at: Timestamp::default(), producer, to, act }, Closed).await;
+        assert_eq!(outcome, Refusal::Withdrawn.into());
+    };
+    let typed = |dialog: Option<&Dialog>| {
+        let dialog = dialog.cloned().map(Arc::new);
+        Act::Keys { keys: keys(&["x", "Enter"]), dialog, privacy: Privacy::Open }
+    };
+    withdrawn(prompt("lost")).await;
+    withdrawn(typed(None)).await;
+    assert_eq!(cage.send("ask").await, Outcome::Accepted(None));
+    cage.wait_for("2. No");
+    let seen = cage.dialog().await;
+    withdrawn(answer(&seen, Reply::Option(1))).await;
+    withdrawn(typed(Some(&seen))).await;
+    assert!(cage.dialog().await.is_same(&seen) && !cage.screen().contains("lost"), "{}", cage.screen());
+    // Blanks are no prompt, whoever lets them pass.
+    for blanks in ["", " \n\t "] {
+        assert_eq!(cage.send(blanks).await, Refusal::Text(TextError::Empty).into());
+    }
+}
+
+#[tokio::test]
+async fn behind_a_wrapper_an_agent_is_sent_to_only_as_long_as_the_screen_shows_it() {
+    let mut cage = Cage::of("ssh");
+    cage.parrot.through = Some("ssh".into());
+    assert_eq!(cage.send("hello").await, Outcome::Accepted(None));
+    cage.wait_for("● heard hello");
+    // What answers behind it is a shell by now.
+    let tty = cage.tmux.run(&["display-message", "-p", "-t", "main:", "#{pane_tty}"]);
+    std::fs::write(tty.trim(), "\x1b[2J\x1b[HLast login: today\r\nhost$ ").unwrap();
+    cage.wait_for("host$");
+    let why = "nothing on the screen says that parrot still runs behind ssh";
+    for outcome in [cage.send("lost").await, cage.force("lost").await, cage.press(&["x"], None).await] {
+        assert_eq!(outcome, Refusal::Other(why.to_owned()).into());
+    }
+    // Nor where it is another wrapper, or the agent was never known to be behind one.
+    for through in [Some("docker".to_owned()), None] {
+        cage.parrot.through = through;
+        let outcome = cage.send("lost").await;
+        assert!(
+            matches!(&outcome, Outcome::Refused(Refusal::AgentGone { command, .. }) if command == "ssh"),
+            "{outcome}"
+        );
+    }
+    assert!(!cage.screen().contains("lost"));
+}
+
+#[tokio::test]
+async fn a_pane_whose_program_ended_gets_nothing() {
+    let cage = Cage::new();
+    assert_eq!(cage.send("ask").await, Outcome::Accepted(None));
+    cage.wait_for("2. No");
+    let seen = cage.dialog().await;
+    cage.tmux.run(&["set-option", "-w", "-t", "main:", "remain-on-exit", "on"]);
+    signal("KILL", cage.parrot.key.pid);
+    let dead = || cage.tmux.run(&["display-message", "-p", "-t", "main:", "#{pane_dead}"]).trim() == "1";
+    wait_until("its end", dead);
+    for outcome in [cage.send("lost").await, cage.choose(&seen, "No").await, cage.press(&["x"], None).await] {
+        assert_eq!(outcome, Refusal::Obstacle(Obstacle::Dead).into());
+    }
 }
