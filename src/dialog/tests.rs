@@ -431,3 +431,16 @@ fn an_edit_of_which_rows_are_missing_is_cut_at_its_head() {
         assert_eq!(cuts(whole), [], "{whole}");
     }
 }
+
+#[test]
+fn a_part_of_a_recorded_text_is_the_same_only_below_the_same_rows() {
+    let below = |above: &[&str]| {
+        let mut found = dialog("Run it?\n❯ 1. Yes\n  2. No");
+        found.above = above.iter().map(|row| (*row).to_owned()).collect();
+        found.recorded = Some(Recorded { text: vec!["make".to_owned()], behind: vec![], instead: 0..0 });
+        found
+    };
+    assert!(below(&["a", "b"]).is_same(&below(&["b"])), "a row more may be in sight");
+    assert!(!below(&["a"]).is_same(&below(&["b"])));
+    assert!(!below(&[]).is_same(&below(&["b"])) && !below(&["b"]).is_same(&below(&[])));
+}

@@ -18,7 +18,7 @@ fn every_situation_can_be_driven_by_its_name() {
 #[test]
 fn the_actions_of_workflows_are_pinned_by_commit() {
     let mut actions = 0;
-    for workflow in ["ci", "release"] {
+    for workflow in ["ci", "nightly", "release"] {
         let path = format!("{}/.github/workflows/{workflow}.yml", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(path).unwrap();
         for line in text.lines().filter(|line| line.trim_start().trim_start_matches("- ").starts_with("uses:")) {
