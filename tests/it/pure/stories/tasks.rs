@@ -1,7 +1,6 @@
 //! Stories of tasks, one a file: what each poll of the windows of a server shows, and what is reported to have happened.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
 use fleetwatch::ids::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
 use fleetwatch::screen::{Cursor, Screen};
@@ -9,14 +8,16 @@ use fleetwatch::task::{
     Batch, PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskPoll, TaskSnapshot, TaskTracker,
 };
 use fleetwatch::time::Timestamp;
-use rstest::rstest;
 use serde::Deserialize;
 
-#[rstest]
-fn story(#[files("tests/stories/tasks/*.toml")] path: PathBuf) {
-    let text = std::fs::read_to_string(&path).expect("a story can be read");
-    let story: Story = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    assert!(!story.title.is_empty() && story.rule.starts_with("SPEC"), "{}: what does it show?", path.display());
+#[test]
+fn every_story_of_tasks_is_true() {
+    super::tell_all("tests/stories/tasks", 20, tell);
+}
+
+fn tell(text: &str) -> Result<(), String> {
+    let story: Story = toml::from_str(text).map_err(|error| error.to_string())?;
+    assert!(!story.title.is_empty() && story.rule.starts_with("SPEC"), "what does it show?");
     let mut watch = TaskTracker::default();
     let mut windows: Vec<Window> = Vec::new();
     let mut sessions: Vec<String> = Vec::new();
@@ -29,20 +30,21 @@ fn story(#[files("tests/stories/tasks/*.toml")] path: PathBuf) {
         let now = Timestamp::from_millis((step.at * 1000.0).round() as i64);
         let events = watch.take(poll(&windows, &sessions, &step.elsewhere), now);
         let reported: Vec<String> = events.iter().map(|event| event.text().replacen("task ", "", 1)).collect();
-        assert_eq!(reported, step.events, "{} at {}: what is reported", path.display(), step.at);
+        assert_eq!(reported, step.events, "at {}: what is reported", step.at);
         if let Some(level) = step.level {
             let batch = Batch { server: ServerId::default(), events };
-            assert_eq!(batch.level().word(), level, "{} at {}: the level", path.display(), step.at);
+            assert_eq!(batch.level().word(), level, "at {}: the level", step.at);
         }
         for (name, status) in step.status {
             let task = watch.tasks().find(|task| task.name == name).expect("the task is there");
-            assert_eq!(task.status.word(), status, "{} at {}: {name}", path.display(), step.at);
+            assert_eq!(task.status.word(), status, "at {}: {name}", step.at);
         }
         for (name, bells) in step.bells {
             let task = watch.tasks().find(|task| task.name == name).expect("the task is there");
-            assert_eq!(task.bells, bells, "{} at {}: bells of {name}", path.display(), step.at);
+            assert_eq!(task.bells, bells, "at {}: bells of {name}", step.at);
         }
     }
+    Ok(())
 }
 
 /// A file under `stories/tasks/`.
