@@ -12,7 +12,7 @@ mod writer;
 
 pub use archive::Archive;
 pub use player::{Frame, Player};
-pub use replay::{ReplayOptions, Sampling, VersionSource, program, replay};
+pub use replay::{ReplayOptions, Sampling, VersionSource, program, replay, replay_frames};
 pub use writer::RecordingWriter;
 
 use std::io;

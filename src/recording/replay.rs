@@ -63,13 +63,24 @@ pub fn replay(
     recording: &Recording,
     profiles: Arc<ProfileSet>,
     options: &ReplayOptions,
+    published: impl FnMut(Span, &State),
+) {
+    replay_frames(recording, Player::new(recording), profiles, options, published);
+}
+
+/// The same of frames that were played before, as whoever replays a recording often plays it once.
+pub fn replay_frames(
+    recording: &Recording,
+    frames: impl Iterator<Item = Frame>,
+    profiles: Arc<ProfileSet>,
+    options: &ReplayOptions,
     mut published: impl FnMut(Span, &State),
 ) {
     let began = recording.began();
     let mut watch = Watch::new(recording, profiles, options);
     match options.sampling {
         Sampling::EveryFrame => {
-            for frame in Player::new(recording) {
+            for frame in frames {
                 watch.pass_time(began + frame.at, &mut published);
                 watch.poll(frame, &mut published);
             }
@@ -77,7 +88,7 @@ pub fn replay(
         Sampling::Every(tick) => {
             let tick = tick.as_millis().max(1);
             let mut latest: Option<Frame> = None;
-            let mut frames = Player::new(recording).peekable();
+            let mut frames = frames.peekable();
             for n in 0..=recording.duration().as_millis() / tick {
                 let at = Span::from_millis(n * tick);
                 while let Some(frame) = frames.next_if(|frame| frame.at <= at) {

@@ -13,7 +13,7 @@ use std::thread;
 
 use super::truth::{Doubts, Field, Truth};
 use fleetwatch::profile::ProfileSet;
-use fleetwatch::recording::{Recording, RecordingError, ReplayOptions, replay};
+use fleetwatch::recording::{Frame, Player, Recording, RecordingError, ReplayOptions, replay_frames};
 use fleetwatch::state::{InputMode, State, TurnResult, UiContext};
 use fleetwatch::time::Span;
 
@@ -100,11 +100,23 @@ pub fn score(
     options: &ReplayOptions,
     doubts: &Doubts,
 ) -> Result<Score, RecordingError> {
+    score_frames(recording, Player::new(recording), source_name, profiles, options, doubts)
+}
+
+/// The same of frames that were played before.
+pub fn score_frames(
+    recording: &Recording,
+    frames: impl Iterator<Item = Frame>,
+    source_name: &str,
+    profiles: Arc<ProfileSet>,
+    options: &ReplayOptions,
+    doubts: &Doubts,
+) -> Result<Score, RecordingError> {
     let labelled = Truth::of(recording, source_name)?;
     let mut truth = labelled.clone();
     doubts.apply(source_name, &mut truth);
     let mut answers = PublishedValues::default();
-    replay(recording, profiles, options, |at, state| answers.take(at, state));
+    replay_frames(recording, frames, profiles, options, |at, state| answers.take(at, state));
     let end = recording.duration();
     let mut score = compare(&truth, &answers, end, options.settings.tracker.settle);
     score.doubted_ms = labelled.judged_ms(end).saturating_sub(truth.judged_ms(end));

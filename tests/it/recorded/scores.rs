@@ -11,11 +11,13 @@ use std::sync::Arc;
 
 use crate::scoring::score::in_parallel;
 use crate::scoring::score::tasks::{TaskField, score_task};
-use crate::scoring::score::{Score, Tally, score};
+use crate::scoring::score::{Score, Tally, score_frames};
 use crate::scoring::truth::Doubts;
 use crate::scoring::truth::Field;
 use fleetwatch::profile::ProfileSet;
-use fleetwatch::recording::{Archive, RecordingError, ReplayOptions};
+use fleetwatch::recording::{RecordingError, ReplayOptions};
+
+use super::played::{Played, archive, played};
 
 /// Tallies by agent version and field.
 type Table = BTreeMap<(String, &'static str), Tally>;
@@ -31,14 +33,12 @@ struct Scored {
     with_records: Option<Score>,
 }
 
-fn scores(archive: &Archive, doubts: &Doubts) -> Result<Vec<Scored>, RecordingError> {
+fn scores(doubts: &Doubts) -> Result<Vec<Scored>, RecordingError> {
     let profiles = Arc::new(ProfileSet::builtin());
-    let names: Vec<&str> = archive.names().collect();
-    let scored = in_parallel(&names, |name| {
-        let recording = archive.recording(name)?;
+    let scored = in_parallel(played(), |Played { name, recording, frames, .. }| {
         let scored = |with_records| {
             let options = ReplayOptions { with_records, ..ReplayOptions::default() };
-            score(&recording, name, Arc::clone(&profiles), &options, doubts)
+            score_frames(recording, frames.iter().cloned(), name, Arc::clone(&profiles), &options, doubts)
         };
         let (alone, with_records) = (scored(false)?, recording.has_records().then(|| scored(true)).transpose()?);
         let word = |tag: &Option<String>| tag.clone().unwrap_or_default();
@@ -75,7 +75,7 @@ fn written(table: &Table) -> String {
 
 #[test]
 fn tasks_are_read_right_in_every_recording_of_a_shell() {
-    let archive = Archive::open(&here("recordings/recordings.zst")).unwrap();
+    let archive = archive();
     let mut judged = BTreeMap::new();
     let mut recordings = 0;
     for name in archive.names() {
@@ -96,13 +96,13 @@ fn tasks_are_read_right_in_every_recording_of_a_shell() {
 
 #[test]
 fn no_score_falls() {
-    let archive = Archive::open(&here("recordings/recordings.zst")).unwrap();
+    let archive = archive();
     let text = std::fs::read_to_string(here("tests/recordings/DOUBTS.md")).unwrap();
     let doubts = Doubts::parse("tests/recordings/DOUBTS.md", &text).unwrap();
     for doubt in doubts.all() {
         assert!(archive.names().any(|name| doubt.is_about(name)), "no recording is called {}", doubt.recording);
     }
-    let scores = scores(&archive, &doubts).unwrap();
+    let scores = scores(&doubts).unwrap();
     let doubted: u64 = scores.iter().map(|one| one.alone.doubted_ms).sum();
     println!("{} doubts leave out {:.1} labelled seconds", doubts.all().len(), doubted as f64 / 1000.0);
     // Doubts are for single moments, and for recordings of clients that had no time to draw what they did; they are not for

@@ -1,15 +1,16 @@
 //! Scores under the conditions of live watching: two polls a second, and versions that nobody has recorded yet.
 
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use crate::scoring::score::in_parallel;
-use crate::scoring::score::{Score, score};
+use crate::scoring::score::{Score, score_frames};
 use crate::scoring::truth::Doubts;
 use crate::scoring::truth::Field;
 use fleetwatch::profile::ProfileSet;
-use fleetwatch::recording::{Archive, ReplayOptions, Sampling, VersionSource};
+use fleetwatch::recording::{ReplayOptions, Sampling, VersionSource};
 use fleetwatch::time::Span;
+
+use super::played::{Played, played};
 
 /// Every recording of the archive with its score.
 fn scored(options: &ReplayOptions) -> Vec<(String, Score)> {
@@ -17,16 +18,13 @@ fn scored(options: &ReplayOptions) -> Vec<(String, Score)> {
 }
 
 fn scored_with(profiles: ProfileSet, options: &ReplayOptions) -> Vec<(String, Score)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst");
-    let archive = Archive::open(&path).expect("the archive can be read");
-    let names: Vec<&str> = archive.names().collect();
     let doubts = include_str!("../../../tests/recordings/DOUBTS.md");
     let doubts = Doubts::parse("tests/recordings/DOUBTS.md", doubts).expect("the doubts can be read");
     let profiles = Arc::new(profiles);
-    in_parallel(&names, |name| {
-        let recording = archive.recording(name).expect("a recording can be read");
-        let score = score(&recording, name, Arc::clone(&profiles), options, &doubts).expect("its truth can be read");
-        ((*name).to_owned(), score)
+    in_parallel(played(), |Played { name, recording, frames, .. }| {
+        let frames = frames.iter().cloned();
+        let score = score_frames(recording, frames, name, Arc::clone(&profiles), options, &doubts);
+        ((*name).to_owned(), score.expect("its truth can be read"))
     })
 }
 

@@ -1,27 +1,27 @@
 //! What a row of the table says of agents, in all recordings: what is asked, worked on, answered, and why it failed.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use fleetwatch::present::item::what_of_agent;
 use fleetwatch::profile::ProfileSet;
-use fleetwatch::recording::{Archive, ReplayOptions, replay};
+use fleetwatch::recording::{ReplayOptions, replay_frames};
 use fleetwatch::status::Status;
+
+use super::played::{Played, played};
 
 /// What may not stand in a row: borders, bullets and spinners of an agent's own.
 const DRAWN: &[char] = &['│', '┃', '╭', '╰', '●', '⎿', '⏺', '✻', '✦', '◆', '⠋', '▌'];
 
 #[test]
 fn a_row_says_what_an_agent_asks_does_or_has_done() {
-    let archive = Archive::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst")).unwrap();
     let profiles = Arc::new(ProfileSet::builtin());
     let mut reported: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let (mut working, mut with_prompt) = (0, 0);
-    for name in archive.names() {
-        let recording = archive.recording(name).expect("a recording can be read");
+    for Played { name, recording, frames, .. } in played() {
+        let frames = frames.iter().cloned();
         let lines = reported.entry(name.split('/').next().unwrap_or(name).to_owned()).or_default();
-        replay(&recording, Arc::clone(&profiles), &ReplayOptions::default(), |_, state| {
+        replay_frames(recording, frames, Arc::clone(&profiles), &ReplayOptions::default(), |_, state| {
             let (status, what) = (Status::of(state), what_of_agent(state, None));
             if status == Status::Working {
                 (working, with_prompt) = (working + 1, with_prompt + usize::from(state.works_on().is_some()));
