@@ -20,7 +20,7 @@ use crate::scoring::truth::{Field, Truth};
 use fleetwatch::time::Span;
 use serde_json::{Value, json};
 use support::model_server::{Answer, Ending, Gate, Work};
-use support::private_tmux::{wait_or_tell, wait_until};
+use support::private_tmux::{pass, wait_or_tell, wait_until};
 use support::stage::{Agent, PATIENCE, Stage, Watch, is, said};
 
 /// How long a published state may lag behind what happened, on a busy machine.
@@ -540,7 +540,7 @@ fn a_command_that_its_pane_cuts(agent: Agent) {
         let mut file = std::fs::File::options().append(true).open(path).unwrap();
         let (half, rest) = lie.split_at(lie.len() / 2);
         file.write_all(half.as_bytes()).unwrap();
-        std::thread::sleep(LAG);
+        pass(LAG);
         assert!(is_whole(), "{}", dashboard.screen("main"));
         file.write_all(rest.as_bytes()).unwrap();
         expect("a part of it", &|| !shows("◆ in full") && !shows(unseen) && shows("only a part"));
@@ -604,20 +604,20 @@ impl<'a> Course<'a> {
     /// From now on, and for a while.
     fn stays(&mut self, fields: &Value) {
         self.is_so(fields);
-        std::thread::sleep(Duration::from_secs(2));
+        pass(Duration::from_secs(2));
     }
 
     /// The agent has come to rest.
     fn rests(&mut self, result: &'static str) {
         self.result = result;
-        std::thread::sleep(LAG);
+        pass(LAG);
         self.stays(&json!({"phase": "ready", "ready_posture": "yes", "accepting_input": "yes", "editing_input": "no",
             "blocked": "none", "last_result": result}));
     }
 
     fn works(&mut self) {
         self.stage.model.timeline().wait_for_work(Work::Answering, PATIENCE);
-        std::thread::sleep(LAG);
+        pass(LAG);
         let result = self.result;
         self.stays(&json!({"phase": "active", "ready_posture": "no", "blocked": "none", "last_result": result}));
     }
@@ -626,7 +626,7 @@ impl<'a> Course<'a> {
         self.changes();
         self.stage.model.timeline().wait_for_work(Work::Over(Ending::ToolAsked), PATIENCE);
         self.stage.wait_for_screen("the question", |screen| screen.contains("1. Yes"));
-        std::thread::sleep(LAG);
+        pass(LAG);
         self.stays(&json!({"phase": "unknown", "ready_posture": "no", "accepting_input": "no", "blocked": "approval"}));
         self.changes();
     }
@@ -648,7 +648,7 @@ impl<'a> Course<'a> {
     fn enters(&mut self) {
         let requests = self.stage.model.timeline().requests();
         // What comes with Enter at once is taken for a paste.
-        std::thread::sleep(Duration::from_secs(1));
+        pass(Duration::from_secs(1));
         self.stage.press(&["Enter"]);
         self.stage
             .model
@@ -676,7 +676,7 @@ fn right_by_both_witnesses(agent: Agent, version: &str) {
     course.types("Check the orders");
     course.works();
     thinking.open();
-    std::thread::sleep(Duration::from_secs(10));
+    pass(Duration::from_secs(10));
     pausing.open();
     course.ends(Work::Over(Ending::Answered), "success");
 
@@ -718,12 +718,12 @@ fn right_by_both_witnesses(agent: Agent, version: &str) {
     }
     course.types("Check the licence");
     stage.model.timeline().wait_for_work(Work::Over(Ending::Refused(400)), PATIENCE);
-    std::thread::sleep(LAG);
+    pass(LAG);
     stage.model.take_back_answers();
     let lines: Vec<String> = (1..9).map(|n| format!("line {n} of a longer text")).collect();
     stage.paste_by_hand(&lines.join("\n"));
     stage.wait_for_screen("the text", |screen| ["line 8", "Pasted", "lines"].iter().any(|word| screen.contains(word)));
-    std::thread::sleep(LAG);
+    pass(LAG);
     course.result = "known_failure";
     course.stays(
         &json!({"phase": "ready", "ready_posture": "yes", "editing_input": "yes", "last_result": course.result}),
@@ -736,7 +736,7 @@ fn right_by_both_witnesses(agent: Agent, version: &str) {
     course.is_so(&json!({"availability": null}));
     course.changes();
     stage.kill_agent();
-    std::thread::sleep(LAG);
+    pass(LAG);
     course.stays(&json!({"availability": "tui_down", "phase": "unknown"}));
 
     let without = stage.watch_without_records.as_ref().unwrap();

@@ -17,7 +17,7 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How many tests drive tmux at once at most, whatever `--test-threads` says. They wait more than they compute, but each has
 /// two or three servers, a dashboard and an agent, and what is late on a crowded machine fails tests about time.
-const AT_ONCE: usize = 6;
+const AT_ONCE: usize = 10;
 
 /// How many do now.
 static DRIVING: Mutex<usize> = Mutex::new(0);
@@ -165,15 +165,8 @@ impl PrivateTmux {
 
     /// Waits until a text is on a pane's screen.
     pub fn wait_for_text(&self, target: &str, text: &str) {
-        let start = Instant::now();
-        loop {
-            let screen = self.screen(target);
-            if screen.contains(text) {
-                return;
-            }
-            assert!(start.elapsed() < PATIENCE, "waited in vain for {text:?} in {target}, which shows:\n{screen}");
-            std::thread::sleep(Duration::from_millis(15));
-        }
+        let shown = || format!("{target} shows:\n{}", self.screen(target));
+        wait_or_tell(&format!("{text:?} in {target}"), || self.screen(target).contains(text), shown);
     }
 
     pub fn socket(&self) -> PathBuf {
@@ -216,10 +209,45 @@ pub fn wait_until(what: &str, condition: impl FnMut() -> bool) {
 }
 
 /// Waits until a condition holds, and fails the test when it never does, with what is to be known then.
-pub fn wait_or_tell(what: &str, mut condition: impl FnMut() -> bool, tell: impl Fn() -> String) {
-    let start = Instant::now();
+pub fn wait_or_tell(what: &str, condition: impl FnMut() -> bool, tell: impl Fn() -> String) {
+    wait_within(PATIENCE, what, condition, tell);
+}
+
+/// The same with another patience.
+pub fn wait_within(patience: Duration, what: &str, mut condition: impl FnMut() -> bool, tell: impl Fn() -> String) {
+    let (start, mut pause) = (Instant::now(), Pause::default());
     while !condition() {
-        assert!(start.elapsed() < PATIENCE, "waited in vain for {what}\n{}", tell());
-        std::thread::sleep(Duration::from_millis(15));
+        assert!(start.elapsed() < patience, "waited in vain for {what}\n{}", tell());
+        pause.pass();
+    }
+}
+
+/// Looks again and again for so long. Whatever `check` asserts must hold all that time.
+pub fn throughout(time: Duration, mut check: impl FnMut()) {
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        check();
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    check();
+}
+
+/// Lets time pass that is part of what is tested: how long something stands, or when it is disturbed. What must come is waited for
+/// with `wait_until` instead.
+pub fn pass(time: Duration) {
+    std::thread::sleep(time);
+}
+
+/// The time between two looks at something that must come. It grows, as each look costs what is waited for processor time.
+#[derive(Default)]
+pub struct Pause(Duration);
+
+impl Pause {
+    const SHORTEST: Duration = Duration::from_millis(10);
+    const LONGEST: Duration = Duration::from_millis(60);
+
+    pub fn pass(&mut self) {
+        self.0 = (self.0 * 5 / 4).clamp(Self::SHORTEST, Self::LONGEST);
+        std::thread::sleep(self.0);
     }
 }

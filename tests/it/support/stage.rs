@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::model_server::{Dialect, ModelServer};
-use super::private_tmux::{PrivateTmux, signal, wait_until};
+use super::private_tmux::{PrivateTmux, pass, signal, throughout, wait_or_tell, wait_until};
 
 /// How long a test waits for a real agent.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -227,14 +227,14 @@ impl Stage {
                     let is_chosen = screen.contains("❯ No");
                     if !is_chosen {
                         self.press(&["Down"]);
-                        std::thread::sleep(Duration::from_secs(1));
+                        pass(Duration::from_secs(1));
                     }
                     is_chosen
                 });
                 self.press_until(|screen| !screen.contains(OFFER), "Enter");
                 return;
             }
-            std::thread::sleep(Duration::from_millis(50));
+            pass(Duration::from_millis(50));
         }
     }
 
@@ -316,31 +316,24 @@ impl Stage {
     ///
     /// Fails the test, with the state and the screen, when that does not come true in time.
     pub fn expect(&self, what: &str, condition: impl Fn(&Value) -> bool) -> Value {
-        let end = Instant::now() + PATIENCE;
-        loop {
-            let state = self.watch.state();
-            if condition(&state) {
-                return state;
-            }
-            assert!(
-                Instant::now() < end,
-                "fleetwatch never saw {what}\nstate: {}\nmodel server: {:?}\nscreen:\n{}",
-                brief(&state),
-                self.model.timeline().work(),
-                self.screen()
-            );
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let mut state = Value::Null;
+        let seen = || {
+            state = self.watch.state();
+            condition(&state)
+        };
+        wait_or_tell(&format!("fleetwatch to see {what}"), seen, || {
+            let work = self.model.timeline().work();
+            format!("state: {}\nmodel server: {work:?}\nscreen:\n{}", brief(&self.watch.state()), self.screen())
+        });
+        state
     }
 
     /// Watches for a while, and fails the test as soon as the watched state does not satisfy a condition.
     pub fn expect_throughout(&self, what: &str, time: Duration, condition: impl Fn(&Value) -> bool) {
-        let end = Instant::now() + time;
-        while Instant::now() < end {
+        throughout(time, || {
             let state = self.watch.state();
             assert!(condition(&state), "not {what}\nstate: {}\nscreen:\n{}", brief(&state), self.screen());
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        });
     }
 
     pub fn screen(&self) -> String {

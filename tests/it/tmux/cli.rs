@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use crate::support::private_tmux::{PATIENCE, Permit, PrivateTmux, signal, wait_until};
+use crate::support::private_tmux::{PATIENCE, Permit, PrivateTmux, signal, wait_or_tell, wait_until};
 use crate::support::{copy_shell, without_options};
 use serde_json::Value;
 
@@ -1092,9 +1092,13 @@ fn the_demo_is_listed_explained_and_answered() {
         let hint = "hint: all words must match; `name:docs,shop-api` is either of them\n";
         assert!((both.code, both.errors.ends_with(hint)) == (Some(0), true), "{both:?}");
     }
-    let printed: Value = serde_json::from_str(&demo.run(&["output", "search", "--json"]).out).unwrap();
-    assert!(printed["source"] == "screen" && printed["exit_code"].is_null(), "{printed}");
-    assert!(printed["text"].as_str().unwrap().contains("Point 1: "), "{printed}");
+    // Its answer is whole until its turn begins anew, and from its end on.
+    let printed = || -> Value { serde_json::from_str(&demo.run(&["output", "search", "--json"]).out).unwrap() };
+    let is_whole = |printed: &Value| {
+        assert!(printed["source"] == "screen" && printed["exit_code"].is_null(), "{printed}");
+        printed["text"].as_str().unwrap().contains("Point 1: ")
+    };
+    wait_or_tell("the whole answer", || is_whole(&printed()), || printed().to_string());
     let cut = demo.run(&["list", "agent:claude", "!is:"]);
     assert!(cut.code == Some(2) && cut.errors.starts_with("error: `!is:` has no value\n"), "{cut:?}");
     let unknown = demo.run(&["list", "is:ready,reddy"]);

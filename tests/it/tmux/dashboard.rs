@@ -16,7 +16,7 @@ mod views;
 
 use std::process::{Child, Command, Stdio};
 
-use crate::support::private_tmux::{PrivateTmux, signal, wait_until};
+use crate::support::private_tmux::{PrivateTmux, pass, signal, wait_until};
 use crate::support::{copy_shell, without_options};
 
 /// A shell with a terminal, in which the dashboard is started, and a server with a small agent to watch.
@@ -163,7 +163,7 @@ impl World {
 
     /// Says yes to a question that is no longer new.
     fn confirm(&self) {
-        std::thread::sleep(std::time::Duration::from_millis(600));
+        pass(std::time::Duration::from_millis(600));
         self.press("y");
     }
 

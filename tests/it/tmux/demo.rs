@@ -4,13 +4,9 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use crate::support::private_tmux::{Permit, PrivateTmux, wait_until};
+use crate::support::private_tmux::{Permit, PrivateTmux, wait_or_tell, wait_until};
 use fleetwatch::demo::SCENES;
-
-/// How long a test waits for something that must come.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running `fleetwatch demo --no-dashboard`; the demo cleans up after it, however it ends.
 struct Demo {
@@ -50,11 +46,7 @@ impl Demo {
     }
 
     fn wait_for(&self, what: &str, mut holds: impl FnMut(&Self) -> bool) {
-        let began = Instant::now();
-        while !holds(self) {
-            assert!(began.elapsed() < PATIENCE, "{what} did not come; the panes:\n{}", self.panes());
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        wait_or_tell(what, || holds(self), || self.panes());
     }
 
     /// Whether its directory is there by the name that it has while it is removed.

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::owner::{Cage, Watch};
-use crate::support::private_tmux::{PATIENCE, signal, wait_until};
+use crate::support::private_tmux::{PATIENCE, Pause, pass, signal, wait_until};
 
 /// How many cells of each fault are run unless told otherwise.
 const SHARE: usize = 2;
@@ -364,17 +364,17 @@ impl<'a> Cell<'a> {
 
 /// Waits for the end of a process; one that a fault stops goes on after a while.
 fn finish(mut child: Child) -> Output {
-    let begun = Instant::now();
+    let (begun, mut pause) = (Instant::now(), Pause::default());
     while child.try_wait().unwrap().is_none() {
         if is_stopped(child.id()) {
-            std::thread::sleep(STOPPED);
+            pass(STOPPED);
             signal("CONT", child.id());
         }
         if begun.elapsed() > PATIENCE {
             signal("KILL", child.id());
             panic!("it does not end: {:?}", child.wait_with_output());
         }
-        std::thread::sleep(Duration::from_millis(10));
+        pause.pass();
     }
     child.wait_with_output().unwrap()
 }
@@ -463,12 +463,13 @@ fn start(cell: &Cell<'_>) -> Seen {
     let watch = Watch::begin(&mut cell.tested(&["watch", "--json"]));
     let pid = watch.child.id();
     let minder = std::thread::spawn(move || {
+        let mut pause = Pause::default();
         while Path::new(&format!("/proc/{pid}")).exists() {
             if is_stopped(pid) {
-                std::thread::sleep(STOPPED);
+                pass(STOPPED);
                 signal("CONT", pid);
             }
-            std::thread::sleep(Duration::from_millis(10));
+            pause.pass();
         }
     });
     let heard = watch.hear_of("main", |line| line["state"]["turn"]["phase"] == "ready");

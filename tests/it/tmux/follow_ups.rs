@@ -5,7 +5,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::copy_shell;
-use crate::support::private_tmux::{PrivateTmux, wait_or_tell, wait_until};
+use crate::support::private_tmux::{PATIENCE, PrivateTmux, pass, throughout, wait_or_tell, wait_until, wait_within};
 use fleetwatch::clock::now;
 use fleetwatch::follow_up::{MessageEvent, Wanted};
 use fleetwatch::history::{Intents, Reader, RecordFilter, StoredTerminal};
@@ -164,11 +164,7 @@ impl Aviary {
 
     /// Checks something again and again for so many seconds.
     fn throughout(&self, seconds: u64, check: impl Fn()) {
-        let end = Instant::now() + Duration::from_secs(seconds);
-        while Instant::now() < end {
-            check();
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        throughout(Duration::from_secs(seconds), check);
     }
 }
 
@@ -329,14 +325,14 @@ fn no_message_is_lost_or_sent_twice_whenever_fleetwatch_dies() {
         let begun = now();
         aviary.tell("birds", &nap);
         match dice.below(2) {
-            0 => std::thread::sleep(Duration::from_millis(dice.below(5_000))),
+            0 => pass(Duration::from_millis(dice.below(5_000))),
             // The way from the queue to the agent is short, and the most dangerous part.
             _ => {
                 let start = Instant::now();
                 while start.elapsed() < Duration::from_secs(10) && !aviary.is_queued(&nap) {
-                    std::thread::sleep(Duration::from_millis(5));
+                    pass(Duration::from_millis(5));
                 }
-                std::thread::sleep(Duration::from_millis(dice.below(900)));
+                pass(Duration::from_millis(dice.below(900)));
             }
         }
         aviary.crash();
@@ -348,7 +344,6 @@ fn no_message_is_lost_or_sent_twice_whenever_fleetwatch_dies() {
     println!("{} of {rounds} naps were seen before the end", owed.len());
     assert!(owed.len() as u64 * 2 >= rounds, "most of the moments say nothing: {}", aviary.account(&owed));
     aviary.watch();
-    let start = Instant::now();
     let name = |round: u64| format!("nap 3.2{round:04}");
     // A first poll after a turn is over reports what it sees: when nobody saw the next one begin, that is the
     // end of the next one.
@@ -363,15 +358,11 @@ fn no_message_is_lost_or_sent_twice_whenever_fleetwatch_dies() {
         ends.iter().map(|text| records.matches(&format!("\"text\":\"{text}\"")).count()).sum::<usize>()
     };
     let all = || owed.iter().filter(|round| !is_reported(**round)).count() <= without_answer();
-    while aviary.open() > 0 || !all() {
-        assert!(
-            start.elapsed() < Duration::from_secs(150),
-            "something is lost or still open: {}",
-            aviary.account(&owed)
-        );
+    let settled = || {
         aviary.clear_unclear_drafts();
-        std::thread::sleep(Duration::from_millis(200));
-    }
+        aviary.open() == 0 && all()
+    };
+    wait_within(3 * PATIENCE, "everything to be told and closed", settled, || aviary.account(&owed));
     let records = aviary.records();
     let transcript = aviary.transcript("lead");
     for record in &records {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::support::copy_shell;
-use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal, wait_until};
+use crate::support::private_tmux::{PATIENCE, PrivateTmux, pass, signal, throughout, wait_until};
 use fleetwatch::fleet::{PaneId, ServerId, TerminalKey};
 use fleetwatch::history::{History, Owner, Reader, RecordFilter, Settings};
 use fleetwatch::private::HeldLock;
@@ -59,7 +59,7 @@ fn write_if_asked_to() {
         assert!(began.elapsed() < 4 * PATIENCE, "nobody ended this process");
         history.record(record(pane.parse().unwrap(), number));
         if number % 64 == 0 {
-            std::thread::sleep(Duration::from_millis(5));
+            pass(Duration::from_millis(5));
         }
     }
 }
@@ -115,7 +115,7 @@ fn a_process_that_is_killed_while_it_writes_leaves_a_sound_file() {
         let writer = Writer::start("a_process_that_is_killed_while_it_writes_leaves_a_sound_file", round, &path);
         // Another point in a batch each time.
         wait_until("the process writes", || written(&path) > before);
-        std::thread::sleep(Duration::from_millis(u64::from(round) * 17));
+        pass(Duration::from_millis(u64::from(round) * 17));
         drop(writer);
         assert!(written(&path) > before);
         check_sound(&path);
@@ -264,10 +264,8 @@ fn what_goes_on_is_summed_up_to_now() {
     });
     drop(watch);
     // It was killed, and nobody knows what happened since.
-    let (first, began) = (sum(), Instant::now());
-    while began.elapsed() < Duration::from_secs(2) {
-        assert_eq!(sum().to_bits(), first.to_bits());
-    }
+    let first = sum();
+    throughout(Duration::from_secs(2), || assert_eq!(sum().to_bits(), first.to_bits()));
 }
 
 #[test]
@@ -281,12 +279,12 @@ fn a_dialog_that_is_asked_again_while_nobody_watches_has_not_the_age_of_the_last
     let asked = watch.wait_for("the dialog", |line| line["state"]["attention"] == "approval");
     let since = asked["state"]["since"].clone();
     // tmux tells in whole seconds when something was printed.
-    std::thread::sleep(Duration::from_secs(3));
+    pass(Duration::from_secs(3));
     signal("TERM", watch.child.id());
     watch.lines.iter().for_each(drop);
     let ended = Instant::now();
     // So long it takes until it counts as unwatched.
-    std::thread::sleep(Duration::from_secs(6));
+    pass(Duration::from_secs(6));
     let listed = || -> Value {
         let listed: Value = serde_json::from_str(&cage.run(&["list", "--json"])).unwrap();
         listed[0].clone()
@@ -312,13 +310,13 @@ fn a_turn_that_was_sent_and_taken_back_while_nobody_watches_leaves_the_last_resu
     assert_eq!(cage.run(&["send", "main", "polly"]), "accepted\n");
     let ended = watch.wait_for("its answer", |line| is_success(line, "explicit_input"));
     // tmux tells in whole seconds when something was printed.
-    std::thread::sleep(Duration::from_secs(3));
+    pass(Duration::from_secs(3));
     signal("TERM", watch.child.id());
     watch.lines.iter().for_each(drop);
     assert_eq!(cage.run(&["send", "main", "undo"]), "accepted\n");
     wait_until("the prompt was taken back", || !cage.tmux.screen("main:").contains("undo"));
     // So long it takes until a prompt is no longer awaited.
-    std::thread::sleep(Duration::from_secs(6));
+    pass(Duration::from_secs(6));
     let listed: Value = serde_json::from_str(&cage.run(&["list", "--json"])).unwrap();
     let state = &listed[0];
     assert_eq!(state["last_turn"]["at"], ended["state"]["last_turn"]["at"], "{state:#}");

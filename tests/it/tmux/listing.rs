@@ -1,8 +1,8 @@
 //! Listing and capturing in real tmux servers.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::support::private_tmux::{PrivateTmux, signal, wait_until};
+use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal, wait_until};
 use fleetwatch::fleet::PaneId;
 use fleetwatch::tmux::{Error, KnownRows, Server, Settings};
 
@@ -83,18 +83,16 @@ async fn what_happens_in_a_pane_that_stands_still_is_seen_in_the_next_poll() {
     // Another size or place is seen when all panes are listed again.
     tmux.run(&["resize-window", "-t", "main:size", "-x", "71", "-y", "17"]);
     tmux.run(&["move-window", "-s", "main:moved", "-t", "main:77"]);
-    let begun = Instant::now();
-    while server.poll_again(&mut known, &[]).await.unwrap().panes != server.poll(&[]).await.unwrap().panes {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the new size and place are not seen");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    let same = async {
+        while server.poll_again(&mut known, &[]).await.unwrap().panes != server.poll(&[]).await.unwrap().panes {}
+    };
+    tokio::time::timeout(PATIENCE, same).await.expect("the new size and place are seen");
     // Another name alone is seen when everything is listed again.
     tmux.run(&["rename-session", "-t", "main", "renamed"]);
-    let begun = Instant::now();
-    while server.poll_again(&mut known, &[]).await.unwrap().panes.iter().any(|pane| pane.place.session == "main") {
-        assert!(begun.elapsed() < Duration::from_secs(60), "the new name is not seen");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    let renamed = async {
+        while server.poll_again(&mut known, &[]).await.unwrap().panes.iter().any(|pane| pane.place.session == "main") {}
+    };
+    tokio::time::timeout(PATIENCE, renamed).await.expect("the new name is seen");
 }
 
 #[tokio::test]
@@ -214,10 +212,8 @@ async fn a_stopped_server_is_given_up_at_the_deadline() {
     signal("STOP", pid);
     let settings = Settings { deadline: Duration::from_millis(300), ..Settings::default() };
     let server = Server::new(tmux.id(), settings).unwrap();
-    let start = Instant::now();
     let error = server.poll(&[]).await.unwrap_err();
     assert!(matches!(error, Error::TimedOut { .. }), "{error}");
-    assert!(start.elapsed() < Duration::from_secs(5));
     signal("CONT", pid);
     assert_eq!(tmux.server().poll(&[]).await.unwrap().panes.len(), 1);
 }

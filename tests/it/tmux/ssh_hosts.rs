@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::support::hosts::Hosts;
-use crate::support::private_tmux::PATIENCE;
+use crate::support::private_tmux::{PATIENCE, pass};
 use fleetwatch::fleet::{ServerId, TerminalKey};
 use fleetwatch::operation::{Key, Obstacle, PasteText};
 use fleetwatch::tmux::{Delivery, Error, Guard, Server, Settings};
@@ -198,7 +198,7 @@ async fn what_a_login_prints_at_any_time_is_no_part_of_an_answer() {
     for _ in 0..30 {
         let poll = server.poll(&[pane.id]).await.unwrap();
         assert_eq!((poll.panes, poll.captures.len()), (vec![pane.clone()], 1));
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        pass(Duration::from_millis(50));
     }
     hosts.signal("box", "KILL");
     hosts.log_in_by("box", "echo This account is not available; exit 1");

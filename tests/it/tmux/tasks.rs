@@ -3,9 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
-use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal, wait_until};
+use crate::support::private_tmux::{PrivateTmux, pass, signal, wait_or_tell, wait_until};
 use fleetwatch::ids::{ServerInstance, SessionId, TerminalKey, WindowId};
 use fleetwatch::tmux::Counting;
 use serde_json::Value;
@@ -158,11 +157,7 @@ impl Watch {
     }
 
     fn wait_for(&self, wanted: &[&str], reported: impl Fn() -> Vec<String>) {
-        let start = Instant::now();
-        while reported() != wanted {
-            assert!(start.elapsed() < PATIENCE, "{:?}, not {wanted:?}", reported());
-            std::thread::sleep(std::time::Duration::from_millis(15));
-        }
+        wait_or_tell(&format!("{wanted:?}"), || reported() == wanted, || format!("{:?}", reported()));
     }
 
     fn has_seen(&self, task: &str) {
@@ -875,7 +870,7 @@ fn the_history_sums_up_how_long_a_task_ran_and_waited() {
     watch.has_seen("server");
     world.run(&["run", "ask", "--", "bash", "-c", "sleep 2; read -p 'Proceed? [y/N] ' x; sleep 7; exit 3"]);
     watch.tells("ask", &["started", "input Proceed? [y/N]"]);
-    std::thread::sleep(std::time::Duration::from_secs(3));
+    pass(std::time::Duration::from_secs(3));
     world.tmux.run(&["send-keys", "-t", "tasks:=ask", "y", "Enter"]);
     watch.tells("ask", &["started", "input Proceed? [y/N]", "exited 3"]);
     world.run(&["tasks", "prune"]);

@@ -1,6 +1,9 @@
 //! How many times the sources write down as numbers. Each is a setting of its machine, with a reason, and costs whoever wonders why
 //! something takes so long; so they only get fewer.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use super::Source;
 
 /// Times as numbers; units of time itself are not counted.
@@ -21,4 +24,20 @@ fn times(source: &Source) -> impl Iterator<Item = String> {
         made.filter_map(|rest| rest.split_once('(')).any(|(_, number)| number.starts_with(|c: char| c.is_ascii_digit()))
     };
     source.code.lines().filter(makes).map(|line| format!("{}: {}", source.name, line.trim()))
+}
+
+/// Who waits for a condition waits no longer than it takes, and says what was there when it did not come. So only the support, and what
+/// stands in for others, lets time pass by itself; `pass` is for time that is itself tested.
+#[test]
+fn tests_wait_for_conditions() {
+    let mut files = Vec::new();
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    super::collect(&tests, &mut files);
+    let sleeps = |path: &&PathBuf| {
+        let text = fs::read_to_string(path).unwrap();
+        ["thread", "time"].iter().any(|module| text.contains(&format!("{module}::sleep(")))
+    };
+    let mut found: Vec<&Path> = files.iter().filter(sleeps).map(|path| path.strip_prefix(&tests).unwrap()).collect();
+    found.sort();
+    assert_eq!(found, ["it/support/model_server/wire.rs", "it/support/private_tmux.rs"].map(Path::new));
 }

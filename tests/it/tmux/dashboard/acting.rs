@@ -350,7 +350,7 @@ fn a_text_for_an_option_that_gives_the_prompt_back_is_the_next_prompt() {
 fn type_slowly(world: &World, keys: &str) {
     for key in keys.split_whitespace() {
         world.press(key);
-        std::thread::sleep(std::time::Duration::from_millis(110));
+        pass(std::time::Duration::from_millis(110));
     }
 }
 

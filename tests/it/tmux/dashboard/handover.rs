@@ -36,7 +36,7 @@ fn a_turns_end_is_told_and_kept_once_whoever_owns_when() {
         world.watched.run(&["send-keys", "-t", "birds:", "nap 0.6", "Enter"]);
         // Some end before the dashboard is there, some while it takes over, and some when it has left.
         let moment = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos() % 1_100_000;
-        std::thread::sleep(Duration::from_micros(400_000 + u64::from(moment)));
+        pass(Duration::from_micros(400_000 + u64::from(moment)));
         world.open();
         world.quit();
         wait_until(&format!("the end of turn {round}"), || {

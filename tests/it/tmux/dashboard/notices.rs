@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 
 use super::World;
-use crate::support::private_tmux::wait_until;
+use crate::support::private_tmux::{pass, wait_until};
 
 impl World {
     /// A world with a configuration and a parrot; `{}` in the text stands for the world's directory.
@@ -314,7 +314,7 @@ fn of_several_that_watch_one_runs_the_commands_and_the_next_one_takes_over() {
         });
         wait_until("an event", || world.events().len() >= count);
         // Whoever else would tell it does so within a poll and the time that a thing must stand.
-        std::thread::sleep(std::time::Duration::from_secs(3));
+        pass(std::time::Duration::from_secs(3));
         assert_eq!(world.events().len(), count, "each event is handed over once: {:?}", world.events());
     };
     finished(1);
@@ -326,7 +326,7 @@ fn of_several_that_watch_one_runs_the_commands_and_the_next_one_takes_over() {
     world.press("Home");
     world.tell_parrot("nap 3.9");
     world.wait("heard nap 3.9");
-    std::thread::sleep(std::time::Duration::from_secs(3));
+    pass(std::time::Duration::from_secs(3));
     assert_eq!(world.events().len(), 2, "the dashboard comes before watch: {:?}", world.events());
     world.quit();
     finished(3);

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::World;
-use crate::support::private_tmux::{wait_or_tell, wait_until};
+use crate::support::private_tmux::{pass, wait_or_tell, wait_until};
 
 impl World {
     /// A dashboard that can start parrots, over a repository.
@@ -66,7 +66,7 @@ fn one_line_starts_an_agent_with_its_worktree_and_prompt_and_its_row_is_selected
     world.confirm();
     world.wait("remove the worktree");
     world.wait("Its branch fix stays.");
-    std::thread::sleep(std::time::Duration::from_millis(600));
+    pass(std::time::Duration::from_millis(600));
     world.confirm();
     wait_until("the worktree to go", || !shop.with_file_name("shop-fix").exists());
     world.wait("was removed");

@@ -101,7 +101,7 @@ fn the_day_is_shown_as_the_history_sums_it_up() {
         if let Some(answer) = answer {
             world.wait("1 needs you");
             // It waits for a while that can be told from none.
-            std::thread::sleep(std::time::Duration::from_millis(1500));
+            pass(std::time::Duration::from_millis(1500));
             world.tell("birds", answer);
         }
         world.wait("finished");
