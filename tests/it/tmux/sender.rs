@@ -258,7 +258,7 @@ async fn an_agent_that_reads_enter_late_does_not_find_another_one_in_its_dialog(
     std::fs::write(cage.directory.path().join("act"), format!("kill -STOP {parrot}\n")).unwrap();
     let limits = StepLimits { reaction: Span::from_secs(3), enter_again: Span::from_millis(500), ..patient() };
     let outcome = perform(&cage.sender.clone().within(limits), &cage.parrot, prompt("ask")).await;
-    assert!(cage.was_betrayed());
+    assert!(cage.was_betrayed(), "{outcome}");
     signal("CONT", parrot);
     cage.wait_for("» ask");
     // If that was answered, nothing is there to be answered now.
@@ -493,7 +493,7 @@ async fn a_program_that_takes_the_agents_place_before_the_paste_gets_nothing() {
     let cage = Cage::new();
     cage.betray("paste-buffer", &["exit", "Enter"], "runs cat");
     let outcome = cage.send("touch a\ntouch b").await;
-    assert!(cage.was_betrayed());
+    assert!(cage.was_betrayed(), "{outcome}");
     let gone = Refusal::AgentGone { tool: "parrot".into(), command: "cat".into() };
     assert_eq!(outcome, gone.into());
     assert!(!cage.screen().contains("touch"), "{}", cage.screen());
@@ -504,7 +504,7 @@ async fn what_a_program_may_have_got_that_takes_the_agents_place_before_enter_is
     let cage = Cage::new();
     cage.betray("send-keys", &["C-u", "exit", "Enter"], "runs cat");
     let outcome = cage.send("hello").await;
-    assert!(cage.was_betrayed());
+    assert!(cage.was_betrayed(), "{outcome}");
     assert!(matches!(&outcome, Outcome::Unverified { why } if why.contains("cat, which runs there now")), "{outcome}");
 }
 
@@ -513,7 +513,7 @@ async fn enter_does_not_send_what_somebody_else_types() {
     let cage = Cage::new();
     cage.betray("send-keys", &["mine"], "❯ hellomine");
     let outcome = cage.send("hello").await;
-    assert!(cage.was_betrayed());
+    assert!(cage.was_betrayed(), "{outcome}");
     assert!(outcome.to_string().contains("somebody types there"), "{outcome}");
     assert!(!cage.screen().contains("heard"), "{}", cage.screen());
 }
@@ -531,7 +531,7 @@ async fn enter_does_not_answer_a_dialog_that_opens_before_it() {
     let cage = Cage::new();
     cage.betray("send-keys", &["C-u", "ask", "Enter"], "2. No");
     let outcome = cage.send("hello").await;
-    assert!(cage.was_betrayed());
+    assert!(cage.was_betrayed(), "{outcome}");
     assert!(outcome.to_string().contains("a dialog came up; Enter was not pressed"), "{outcome}");
     assert!(cage.screen().contains("2. No") && !cage.screen().contains("answered"), "{}", cage.screen());
 }
