@@ -294,7 +294,7 @@ impl App {
         self.engine.handle(event, now);
         if is_own {
             self.want_answer();
-        // The loop is awake: times on the frame that changed meanwhile need not wake it again.
+        // The loop is awake anyway: the times that have changed need not wake it again.
         } else if !is_quiet
             || self.engine.has_updates()
             || self.engine.fleet().version() != before
@@ -464,6 +464,10 @@ impl App {
         if self.last_event.replace(Instant::now()).is_none_or(|at| at.elapsed() >= away) {
             // What stands still is polled less often, until somebody comes back to it.
             self.engine.servers().iter().for_each(|server| self.engine.wake(server));
+        }
+        if let Event::Resize(..) = event {
+            // A terminal that has its old size again may have cut what it showed.
+            self.tty.clear()?;
         }
         let requests = self.ui.handle(&event, &self.engine.fleet().view(clock::now()));
         for request in requests {

@@ -105,8 +105,8 @@ impl Span {
         let seconds = self.0 / 1000;
         match seconds {
             ..60 => format!("{seconds}s"),
-            60..6000 => format!("{}m", seconds / 60),
-            6000..172_800 => format!("{}h", seconds / 3600),
+            60..7200 => format!("{}m", seconds / 60),
+            7200..172_800 => format!("{}h", seconds / 3600),
             172_800..86_400_000 => format!("{}d", seconds / 86_400),
             _ => ">3y".to_owned(),
         }

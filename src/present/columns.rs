@@ -106,7 +106,7 @@ pub const COLUMNS: &[Column] = &[
         .about("the tmux server or host that it is on"),
     column("AGENT", Width::Fixed([8, 8, 15]), Rank::Usual(0), |it, _| it.agent(), CellLook::Agent)
         .about("which agent it is, and its version"),
-    // The longest word and `>59m`, and where there is room `>59m59`.
+    // The longest word; with what most others leave, an age.
     column(STATE, Width::Fixed([13, 15, 17]), Rank::Stays, |it, _| it.status().word().into_owned(), CellLook::State)
         .about("what it does or waits for, and for how long"),
     column(SINCE, fixed(7), Rank::Chosen, |it, now| times::lasting(it.since(), now), CellLook::Quiet)
@@ -114,7 +114,7 @@ pub const COLUMNS: &[Column] = &[
     column("LAST", Width::Fixed([7, 7, 8]), Rank::Usual(1), |it, _| it.last(), CellLook::Last)
         .about("how its last turn ended, and how long ago"),
     column(STABLE, fixed(6), Rank::Usual(3), |it, _| it.stable().to_owned(), CellLook::Stable)
-        .about("for how long its screen has stood still"),
+        .about("for how long nothing read from it has changed"),
     column("PHASE", fixed(7), Rank::Chosen, |it, _| it.phase(), CellLook::Quiet)
         .about("whether a turn goes on, whatever it needs"),
     column("AVAILABLE", fixed(11), Rank::Chosen, |it, _| it.availability(), CellLook::Quiet)

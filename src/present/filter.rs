@@ -67,7 +67,7 @@ enum Bound {
 impl Bound {
     /// Reads `>5m`, `<1h30m` or a time alone, which means at least that old.
     fn of_age(text: &str) -> Option<Self> {
-        let seconds = seconds(text.trim_start_matches(['<', '>']))?;
+        let seconds = seconds(text.trim_start_matches(['<', '>'])).filter(|it| *it >= 0.0)?;
         Some(if text.starts_with('<') { Self::Below(seconds) } else { Self::Above(seconds) })
     }
 
@@ -86,7 +86,7 @@ impl Bound {
     }
 }
 
-/// A time as it is shown and as it is typed: `45s`, `5m`, `1h30m`, `2d`.
+/// A time as it is typed: `45s`, `5m`, `1h30m`, `2d`.
 fn seconds(text: &str) -> Option<f64> {
     text.parse::<jiff::Span>().ok()?.total((Unit::Second, SpanRelativeTo::days_are_24_hours())).ok()
 }

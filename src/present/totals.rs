@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_have_two_units() {
+    fn lengths_have_one_unit() {
         let of = |seconds: u64| length(Span::from_millis(seconds * 1000 - 100));
         assert_eq!([of(1), of(59), of(60), of(3599), of(3600), of(36_061)], ["1s", "58s", "59s", "59m", "59m", "10h"]);
     }

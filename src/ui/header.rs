@@ -75,8 +75,8 @@ fn apart(lines: impl Iterator<Item = Line<'static>>) -> Line<'static> {
 const BETWEEN: &str = " │ ";
 /// The cells of `data <90s`: room is kept for it whatever the age.
 const DATA: usize = 9;
-/// The cells of `99m`, in the same way.
-const AGE: usize = 3;
+/// The cells of `119m`, in the same way.
+const AGE: usize = 4;
 
 /// The moment at which the age that a header drawn now states will no longer be true.
 pub fn stale_at(view: &View<'_>) -> Option<Timestamp> {

@@ -3,7 +3,6 @@
 use ratatui::prelude::{Buffer, Line, Modifier, Rect, Style};
 
 use super::kit::list::cursor;
-use super::pace::AT_ONCE;
 use super::theme::{DRAFTED, INFERRED_MARK, MARKED, MOVES, MUTED, PINNED, SENT_MARK, UNSEEN_MARK};
 use super::{
     Canvas, Flags, Item, Part, RowKey, TableRow, Viewport, blank, field, frame, line, right, span, text, times,
@@ -14,6 +13,7 @@ use crate::present::columns::{CellLook, ColumnLayout, GAP, MARK, NAME};
 use crate::state::{AgentFacts, TurnSource};
 use crate::status::{Hindrance, Status};
 use crate::task::rang;
+use crate::time::Span;
 
 /// The share of the context that is left, in percent, from which on it is shown as a warning.
 const LITTLE_CONTEXT: u64 = 20;
@@ -292,7 +292,7 @@ fn state_for(cell: &Cell<'_, '_>, cells: usize, word: &str) -> Vec<Part> {
     let style = cell.aged(cell.canvas.theme.style(cell.status));
     let age = times::lasting(cell.item.since(), cell.canvas.now);
     // The wait says more than a cut status word; the glyph shows the status.
-    let is_narrow = cell.status.needs_operator() && cells < text::width(word) + 1;
+    let is_narrow = cell.status.needs_operator() && cells < text::width(word) + 1 + text::width(&age);
     let word = if is_narrow { "" } else { word };
     let room = if is_narrow { cells } else { cells.saturating_sub(text::width(word) + 1) };
     let span_cells = room.min(text::width(&age).max(5));
@@ -334,7 +334,7 @@ fn last(cell: &Cell<'_, '_>, cells: usize, word: &str) -> Vec<Part> {
     }
 }
 
-/// For how long the screen has not moved, where that is not how long the state has held, or that it still moves.
+/// For how long nothing has changed, where that is not how long the state has held, or that something still does.
 fn stable(cell: &Cell<'_, '_>, cells: usize) -> Part {
     let (span, style) = match cell.item {
         // Of what has ended nothing could move.
@@ -342,10 +342,9 @@ fn stable(cell: &Cell<'_, '_>, cells: usize) -> Part {
         Item::Task(_) => (String::new(), cell.quiet()),
         Item::Terminal(terminal) if terminal.state.stability.stable => {
             let (still, began, now) = (terminal.state.stability.stable_since, cell.item.since().at, cell.canvas.now);
-            let span = now.since(still).rounded();
             // The age of the state says it already.
-            let is_said = span == now.since(began).rounded() || began.since(still) + still.since(began) < AT_ONCE;
-            (if is_said { String::new() } else { span }, cell.text())
+            let is_said = began.since(still) + still.since(began) < Span::MINUTE;
+            (if is_said { String::new() } else { now.since(still).rounded() }, cell.text())
         }
         Item::Terminal(_) => (MOVES.to_owned(), cell.quiet()),
     };

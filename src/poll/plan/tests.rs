@@ -413,8 +413,8 @@ fn the_tick_follows_what_happens() {
     tmux.poll();
     assert_eq!(tmux.memory.pause(Duration::ZERO), shortest);
     // A poll that takes long is followed by a long pause: up to a tick, then in proportion.
-    assert_eq!(tmux.memory.pause(Duration::from_millis(10)), shortest);
-    assert_eq!(tmux.memory.pause(Duration::from_millis(16)), Duration::from_millis(400));
+    assert_eq!(tmux.memory.pause(Duration::from_millis(8)), shortest);
+    assert_eq!(tmux.memory.pause(Duration::from_millis(16)), Duration::from_millis(448));
     assert_eq!(tmux.memory.pause(Duration::from_millis(50)), Duration::from_millis(450));
     assert_eq!(tmux.memory.pause(Duration::from_millis(110)), Duration::from_millis(440));
     // A change is reported soon, unless the poll itself takes longer than that.

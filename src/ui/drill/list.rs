@@ -19,8 +19,8 @@ const WHY: usize = 3;
 const PROMPT: usize = 2;
 /// `14:02:11`.
 const TIME: usize = 8;
-/// `59m59`.
-const LASTED: usize = 5;
+/// `119m`.
+const LASTED: usize = 4;
 
 impl Drill {
     /// Draws the entries, moved as little as it takes to have the selected one in view.

@@ -1646,7 +1646,9 @@ fn columns_stay_where_they_are_whatever_a_filter_or_a_folded_group_hides() {
 #[test]
 fn whoever_waits_has_an_age_in_the_narrowest_table() {
     let mut fleet = SampleFleet::usual();
-    for (exact, seconds, age) in [(true, 124, "2m"), (false, 5999, ">99m"), (false, 172_799, ">47h")] {
+    for (exact, seconds, age) in
+        [(true, 124, "2m"), (true, 172_799, "47h"), (false, 5999, ">99m"), (false, 172_799, ">47h")]
+    {
         fleet.terminals[0].state.since = NOW - Span::from_secs(seconds);
         fleet.terminals[0].state.since_exact = exact;
         let shown = text(&mut dashboard(), &fleet, 40, 10);
@@ -1748,7 +1750,9 @@ fn what_agents_tell_of_themselves_has_columns_and_filters() {
         ("age:>2m", 6),
         ("age:<2m", 6),
         ("age:>2m3s", 6),
+        ("age:>2m5s", 5),
         ("age:1h30m", 1),
+        ("age:>-5m", 0),
         ("waited:>1m", 1),
         ("waited:<1d", 3),
         ("waited:>5", 0),

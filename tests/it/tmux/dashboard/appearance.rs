@@ -221,3 +221,22 @@ fn in_80_columns_nobody_is_left_out_without_a_word() {
     world.wait("▸ parrot  4  ■ 4 marked  ? 1 needs you");
     world.quit();
 }
+
+#[test]
+fn a_frame_that_shows_the_same_writes_nothing_and_a_terminal_that_is_asked_to_redraw_gets_all() {
+    let world = World::new();
+    world.open();
+    world.wait("No tmux server is running on");
+    let path = world.directory.path().join("written");
+    let written = || std::fs::read_to_string(&path).unwrap_or_default();
+    world.operator.run(&["pipe-pane", "-t", "main:", &format!("cat >> '{}'", path.display())]);
+    for _ in 0..8 {
+        // Each key asks for a frame, and the command takes longer than that needs.
+        world.press("Home");
+        world.fleetwatch(&["list"]);
+    }
+    assert_eq!(written(), "");
+    world.type_text(":reload");
+    world.press("Enter");
+    wait_until("the whole screen", || written().contains("No tmux server is running on"));
+}
