@@ -291,15 +291,12 @@ impl App {
         let is_quiet =
             matches!(event, EngineEvent::Owner(OwnerEvent::Input(_)) | EngineEvent::Part | EngineEvent::Timeout);
         let (before, now) = (self.engine.fleet().version(), clock::now());
+        // The loop is awake anyway: the times that have changed need not wake it again.
+        let is_aged = now.since(self.shown_at) >= Span::SECOND;
         self.engine.handle(event, now);
         if is_own {
             self.want_answer();
-        // The loop is awake anyway: the times that have changed need not wake it again.
-        } else if !is_quiet
-            || self.engine.has_updates()
-            || self.engine.fleet().version() != before
-            || now.since(self.shown_at) >= Span::SECOND
-        {
+        } else if !is_quiet || is_aged || self.engine.has_updates() || self.engine.fleet().version() != before {
             self.want_frame(FRAME);
         }
     }
@@ -467,7 +464,7 @@ impl App {
         }
         if let Event::Resize(..) = event {
             // A terminal that has its old size again may have cut what it showed.
-            self.tty.clear()?;
+            self.tty.clear();
         }
         let requests = self.ui.handle(&event, &self.engine.fleet().view(clock::now()));
         for request in requests {

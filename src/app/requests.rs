@@ -35,7 +35,7 @@ impl App {
             Request::Quit => self.wants_to_end = true,
             Request::Reload => self.reload(),
             Request::Theme(name) => self.show_in(name),
-            Request::Redraw => self.tty.clear()?,
+            Request::Redraw => self.tty.clear(),
             Request::Suspend => self.suspend().await?,
             Request::Seen(key) => self.saw(key, "seen"),
             Request::KeepNote { kept, name } => self.keep_note(kept, name),

@@ -102,8 +102,8 @@ pub(super) fn check() -> Result<(), AppError> {
 pub(super) struct Tty {
     terminal: Terminal<CrosstermBackend<BufWriter<HeldTerminal>>>,
     mouse: bool,
-    /// Whether nothing of the last frame is on it.
-    is_blank: bool,
+    /// Whether the next frame redraws every cell.
+    is_stale: bool,
     /// The last bell or notice that had to wait, as another program had the terminal.
     unrung: Vec<u8>,
     /// The title that the terminal was given last.
@@ -117,10 +117,8 @@ impl Tty {
         let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, HeldTerminal(io::stdout())));
         let terminal = Terminal::new(backend)?;
         take(mouse)?;
-        let mut tty = Self { terminal, mouse, is_blank: true, unrung: Vec::new(), title: String::new() };
         // A dashboard that was killed there has left the alternate screen as it was, which is what one finds.
-        tty.clear()?;
-        Ok(tty)
+        Ok(Self { terminal, mouse, is_stale: true, unrung: Vec::new(), title: String::new() })
     }
 
     /// Gives the terminal back as it was.
@@ -139,8 +137,8 @@ impl Tty {
         take(self.mouse)?;
         self.title.clear();
         let unrung = std::mem::take(&mut self.unrung);
-        self.ring(&unrung)?;
-        self.clear()
+        self.clear();
+        self.ring(&unrung)
     }
 
     /// Takes a terminal again that was never given back, as the process was stopped while it had it.
@@ -148,15 +146,13 @@ impl Tty {
         // Raw mode is only set by who believes not to have it.
         disable_raw_mode()?;
         take(self.mouse)?;
-        self.clear()
+        self.clear();
+        Ok(())
     }
 
     /// Redraws every cell with the next frame.
-    pub(super) fn clear(&mut self) -> io::Result<()> {
-        // `Terminal::clear` would ask the terminal where its cursor is, and wait for an answer that somebody else reads.
-        let size = self.terminal.size()?;
-        self.is_blank = true;
-        self.terminal.resize(Rect::from((Position::ORIGIN, size)))
+    pub(super) fn clear(&mut self) {
+        self.is_stale = true;
     }
 
     /// Puts a text into the clipboard, as far as the terminal does what it is asked for; none says whether it did.
@@ -226,12 +222,15 @@ impl Tty {
     /// Draws a frame, which says whether it differs from the last one; terminals that can show it at once. Nothing is
     /// written where nothing differs: neither the terminal nor a tmux around it is to wake for that.
     pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>) -> bool) -> io::Result<()> {
-        if self.terminal.size()? != self.terminal.get_frame().area().as_size() {
+        let size = self.terminal.size()?;
+        let is_stale = std::mem::take(&mut self.is_stale) || size != self.terminal.get_frame().area().as_size();
+        if is_stale {
             queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
-            self.clear()?;
+            // `Terminal::clear` would ask the terminal where its cursor is, and wait for an answer that somebody else reads.
+            self.terminal.resize(Rect::from((Position::ORIGIN, size)))?;
         }
         let is_new = draw(&mut self.terminal.get_frame());
-        if !std::mem::take(&mut self.is_blank) && !is_new {
+        if !is_stale && !is_new {
             self.terminal.current_buffer_mut().reset();
             return Ok(());
         }

@@ -25,7 +25,7 @@ impl Ui {
         self.draw_into(frame.buffer_mut(), area, view)
     }
 
-    /// Draws a frame into a buffer in the same way.
+    /// Draws a frame into a buffer; see [`Ui::draw`].
     pub fn draw_into(&mut self, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> bool {
         self.has_opened = false;
         let area = area.intersection(buffer.area);
