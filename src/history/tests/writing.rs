@@ -360,7 +360,9 @@ fn locked(path: &Path) -> (History, Connection) {
 fn a_locked_file_is_waited_for_in_the_background() {
     let (_directory, path) = place();
     let (history, blocker) = locked(&path);
+    let begun = Instant::now();
     fill(&history, 0..100);
+    assert!(begun.elapsed() < Duration::from_secs(10), "recording waited for the file: {:?}", begun.elapsed());
     wait_until("it says so", || history.health().condition == WriterState::Degraded(HistoryError::Locked));
     assert_eq!(history.health().trouble(), Some("locked"));
     assert_eq!(history.health().warning().unwrap(), "history is not written: another process has locked it");
@@ -377,7 +379,9 @@ fn a_locked_file_is_waited_for_in_the_background() {
 fn what_cannot_wait_any_longer_is_lost_and_counted() {
     let (_directory, path) = place();
     let (history, blocker) = locked(&path);
+    let begun = Instant::now();
     fill(&history, 0..4000);
+    assert!(begun.elapsed() < Duration::from_secs(10), "recording waited for the file: {:?}", begun.elapsed());
     let lost = history.health().lost;
     assert!(lost > 1000, "{lost} of 4000 records were counted as lost");
     drop(blocker);

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::copy_shell;
-use crate::support::private_tmux::{PATIENCE, PrivateTmux, pass, throughout, wait_or_tell, wait_until, wait_within};
+use crate::support::private_tmux::{PrivateTmux, pass, throughout, wait_or_tell, wait_until, wait_within};
 use fleetwatch::clock::now;
 use fleetwatch::follow_up::{MessageEvent, Wanted};
 use fleetwatch::history::{Intents, Reader, RecordFilter, StoredTerminal};
@@ -362,7 +362,7 @@ fn no_message_is_lost_or_sent_twice_whenever_fleetwatch_dies() {
         aviary.clear_unclear_drafts();
         aviary.open() == 0 && all()
     };
-    wait_within(3 * PATIENCE, "everything to be told and closed", settled, || aviary.account(&owed));
+    wait_within(Duration::from_secs(150), "everything to be told and closed", settled, || aviary.account(&owed));
     let records = aviary.records();
     let transcript = aviary.transcript("lead");
     for record in &records {

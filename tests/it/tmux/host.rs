@@ -170,7 +170,7 @@ async fn a_connection_that_stays_in_the_background_holds_nothing_up() {
     let (place, skip) =
         (tempfile::tempdir().unwrap(), r#"while [ "$1" != -- ]; do shift; done; shift 2; exec sh -c "$*""#);
     let gone = place.path().join("gone");
-    let lingering = format!("(sh -c 'sleep 20; : >{}' >/dev/null </dev/null &); {skip}", gone.display());
+    let lingering = format!("(sh -c 'sleep 10; : >{}; sleep 10' >/dev/null </dev/null &); {skip}", gone.display());
     let host = Host::new(PrivateTmux::start(&["cat"]), &lingering);
     assert_eq!(host.server().poll(&[]).await.unwrap().panes.len(), 1);
     assert!(!gone.exists(), "it waited for the connection to end");

@@ -212,7 +212,8 @@ async fn a_stopped_server_is_given_up_at_the_deadline() {
     signal("STOP", pid);
     let settings = Settings { deadline: Duration::from_millis(300), ..Settings::default() };
     let server = Server::new(tmux.id(), settings).unwrap();
-    let error = server.poll(&[]).await.unwrap_err();
+    let polled = tokio::time::timeout(Duration::from_secs(5), server.poll(&[])).await;
+    let error = polled.expect("it is given up by then").unwrap_err();
     assert!(matches!(error, Error::TimedOut { .. }), "{error}");
     signal("CONT", pid);
     assert_eq!(tmux.server().poll(&[]).await.unwrap().panes.len(), 1);
