@@ -187,19 +187,21 @@ impl Repository {
 }
 
 impl Git {
-    /// Git as this process uses it, found once.
+    /// Git as this process uses it, looked for until it is found.
     ///
     /// # Errors
     /// There is none, or no private place for what it needs.
     pub async fn of_process() -> Result<&'static Self, GitError> {
-        static GIT: OnceCell<Result<Git, GitError>> = OnceCell::const_new();
-        GIT.get_or_init(Self::find).await.as_ref().map_err(Clone::clone)
+        static GIT: OnceCell<Git> = OnceCell::const_new();
+        GIT.get_or_try_init(Self::find).await
     }
 
     async fn find() -> Result<Self, GitError> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let own = state_directory().ok_or_else(|| GitError::Unusable("there is no home directory".to_owned()))?;
-        let mut git = Self::new(&path, &own.join("git"))?;
+        // Another process may be making them, and be stopped meanwhile.
+        let found = tokio::task::spawn_blocking(move || Self::new(&path, &own.join("git"))).await;
+        let mut git = found.map_err(|error| GitError::Unusable(error.to_string()))??;
         git.ignored = git.ignored_by_user().await;
         Ok(git)
     }

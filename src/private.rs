@@ -8,12 +8,18 @@ use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 use rustix::io::{Errno, ioctl_fionbio};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect};
 
+use crate::clock::A_MOMENT;
 use crate::ids::ServerId;
+
+/// How long a process waits for a lock that others need for a moment.
+const LOCKED: Duration = A_MOMENT.saturating_mul(150);
 
 /// Others may write, or a group.
 const OTHERS_WRITE: u32 = 0o002;
@@ -230,11 +236,28 @@ pub fn check_secret(path: &Path, forbidden: u32) -> io::Result<()> {
     Err(io::Error::new(ErrorKind::PermissionDenied, why))
 }
 
-/// Waits until no other process has a lock on a file, and has it until what it returns is dropped.
+/// Takes a lock on a file, which it has until what it returns is dropped. Waits for a process that has it, but not for one that is
+/// stopped, so call it where a thread may wait.
+///
+/// # Errors
+/// The file cannot be opened, or another process has the lock for longer than anybody needs it.
 pub fn locked(path: &Path) -> io::Result<File> {
-    let file = open(path)?;
-    file.lock()?;
-    Ok(file)
+    locked_within(path, LOCKED)
+}
+
+fn locked_within(path: &Path, patience: Duration) -> io::Result<File> {
+    let (file, until) = (open(path)?, Instant::now() + patience);
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(A_MOMENT),
+            Err(TryLockError::WouldBlock) => {
+                let why = format!("another process has locked {}: is a fleetwatch stopped?", path.display());
+                return Err(io::Error::new(ErrorKind::TimedOut, why));
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
 }
 
 /// A lock on a file, which the system takes back when the process ends, however it ends. Dropping it gives it back.
@@ -331,6 +354,18 @@ mod tests {
     use std::fs::Permissions;
 
     use super::*;
+
+    #[test]
+    fn a_process_that_keeps_its_lock_keeps_nobody_waiting_for_good() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        let held = locked(&path).unwrap();
+        let refused = locked_within(&path, A_MOMENT).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::TimedOut);
+        assert!(refused.to_string().contains(path.to_str().unwrap()), "{refused}");
+        drop(held);
+        locked_within(&path, A_MOMENT).unwrap();
+    }
 
     #[test]
     fn a_listener_that_takes_no_connections_keeps_nobody_waiting() {

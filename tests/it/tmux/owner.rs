@@ -187,6 +187,27 @@ impl Drop for Watch {
 }
 
 #[test]
+fn locks_that_a_stopped_process_holds_keep_nobody_from_telling() {
+    let cage = Cage::new();
+    let state = cage.home.path().join("state/fleetwatch");
+    let locks = [state.join("git/lock"), state.join("history.db.lock"), state.join("choices.lock")];
+    let first = cage.watch("first");
+    first.wait_for_phase("main", "ready");
+    wait_until("the files", || locks[..2].iter().all(|lock| lock.exists()));
+    drop(first);
+    let held = locks.map(|lock| fs::OpenOptions::new().create(true).append(true).open(lock).unwrap());
+    held.iter().for_each(|lock| lock.lock().unwrap());
+    let watch = cage.watch("second");
+    watch.wait_for_phase("main", "ready");
+    cage.prompt("main", "nap 1");
+    watch.wait_for_phase("main", "active");
+    watch.wait_for_phase("main", "ready");
+    let sent = cage.fleetwatch("sends", &["send", "main", "polly"]).output().unwrap();
+    assert!(sent.status.success(), "{sent:?}");
+    watch.end();
+}
+
+#[test]
 fn a_client_gets_what_the_owner_sees_and_asks_tmux_nothing() {
     let cage = Cage::new();
     let owner = cage.watch("owner");
