@@ -20,7 +20,7 @@ use crate::poll;
 
 /// How long a client may take to introduce itself, and the owner to say what it knows.
 const GREETING: Duration = BEAT.saturating_mul(2);
-/// Polls in a row without a file that can be opened, until the owner leaves the server to a client.
+/// Polls in a row without file descriptors, until the owner leaves the server to a client.
 const HELPLESS: u32 = 3;
 /// The most messages that wait for one client. A client that takes none is dropped, and may connect again.
 const WAITING: usize = 128;
@@ -71,12 +71,13 @@ impl WatchTask {
                     has_polled |= is_last;
                     if is_last {
                         lease.mend_socket();
-                        // Without a file descriptor it cannot poll.
-                        let is_helpless = has_failed && std::fs::File::open("/dev/null").is_err();
+                        // A program takes up to eight file descriptors to start: three pipes, and what holds the process.
+                        let files = || (0..8).map(|_| std::fs::File::open("/dev/null")).collect::<io::Result<Vec<_>>>();
+                        let is_helpless = has_failed && files().is_err();
                         helpless = if is_helpless { helpless + 1 } else { 0 };
                     }
                     if helpless >= HELPLESS && clients.all.iter().any(|client| client.rank.may_own()) {
-                        tracing::warn!(server = %self.server, "no file can be opened: a client is to own the server");
+                        tracing::warn!(server = %self.server, "no program can be started: a client is to own the server");
                         self.yields_until = Some(Instant::now() + ASK_REFUSER);
                         return End::Changed;
                     }
