@@ -176,17 +176,16 @@ impl<F: Feed> FeedCursor<F> {
 
 impl<F: Feed> FeedListener for FeedCursor<F> {
     fn poll(&mut self, reader: &mut Reader) -> Result<(), HistoryError> {
-        let (mut position, found) = match &self.position {
-            None => {
-                // Asked for first: what is queued and settled in between is new at the next poll.
-                let last = reader.newest(F::TABLE)?;
-                (FeedPosition { last, ..FeedPosition::default() }, self.feed.first(reader)?)
-            }
+        // Asked for first: what is written in between is new at the next poll. Rows get their numbers as they are committed.
+        let last = reader.newest(F::TABLE)?;
+        let (before, found) = match &self.position {
+            None => (FeedPosition::default(), self.feed.first(reader)?),
             Some(position) => {
                 let open: Vec<i64> = position.open.keys().copied().collect();
                 (position.clone(), self.feed.read(reader, position.last, &open)?)
             }
         };
+        let mut position = FeedPosition { last, ..before };
         for entry in found {
             position.last = position.last.max(entry.number);
             let before = match entry.is_open {
@@ -287,10 +286,18 @@ impl Feed for NewRecords {
 
     fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<Stored>, HistoryError> {
         // A plus before the kind keeps SQLite from the index of kinds, which knows nothing of numbers.
-        let tail =
-            format!("WHERE (r.id > ?1 OR r.id IN ({})) AND +r.kind IN ({}) ORDER BY r.id", listed(open), self.kinds);
+        let tail = format!("WHERE {} AND +r.kind IN ({}) ORDER BY r.id", after_or_open("r.id", open), self.kinds);
         let now = now();
         Ok(reader.select(&tail, [after])?.into_iter().map(|record| entry(record, now)).collect())
+    }
+}
+
+/// The condition for the rows after a number, the first parameter, and for some before it. Of two alternatives alone SQLite would
+/// read the whole table, so it begins with the first row that can be meant.
+fn after_or_open(id: &str, open: &[i64]) -> String {
+    match open.iter().min() {
+        None => format!("{id} > ?1"),
+        Some(first) => format!("{id} >= min(?1, {first}) AND ({id} > ?1 OR {id} IN ({}))", listed(open)),
     }
 }
 
@@ -344,8 +351,7 @@ impl Feed for IntentChanges {
     }
 
     fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<IntentNews>, HistoryError> {
-        let condition = format!("id > ?1 OR id IN ({})", listed(open));
-        let found = intents::select(&reader.connection, &condition, after)?;
+        let found = intents::select(&reader.connection, &after_or_open("id", open), after)?;
         Ok(found.into_iter().map(|intent| Self::entry(intent, false)).collect())
     }
 }

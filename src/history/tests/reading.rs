@@ -3,7 +3,7 @@
 use super::outbox::queue;
 use super::*;
 use crate::fleet::{Input, TaskReport};
-use crate::history::feeds::{Entries, Feed, FeedCursor, Feeds, IntentChanges};
+use crate::history::feeds::{Entries, Feed, FeedCursor, Feeds, IntentChanges, NewRecords};
 use crate::ids::{SessionId, WindowId};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, When};
 use crate::profile::ProfileSet;
@@ -11,6 +11,7 @@ use crate::record::question::{Answer, HistoryAnswer, HistoryQuestion, QuestionKi
 use crate::screen::PaneFacts;
 use crate::task::{PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskPoll, TaskSnapshot};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -156,6 +157,52 @@ fn read_in_vain<F: Feed>(path: &Path, cursor: &mut FollowedFeed<F>) {
     Connection::open(path).unwrap().pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(())).unwrap();
     let (found, pause) = cursor.poll();
     assert!(found.is_empty() && pause == Some(crate::history::changes::PAUSE), "a lock is soon gone");
+}
+
+/// A feed that counts the steps that SQLite takes for it.
+struct Counted<F>(F, Arc<AtomicUsize>);
+
+impl<F: Feed> Feed for Counted<F> {
+    type News = F::News;
+    const TABLE: &'static str = F::TABLE;
+
+    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<F::News>, HistoryError> {
+        let steps = Arc::clone(&self.1);
+        let count_one = move || steps.fetch_add(1, Ordering::Relaxed) == usize::MAX;
+        reader.connection.progress_handler(1, Some(count_one))?;
+        self.0.read(reader, after, open)
+    }
+}
+
+/// How many steps it takes to read what is new, behind so many records and intents that somebody else has written.
+fn steps_behind<F: Feed>(count: i64, feed: F) -> usize {
+    let (_directory, path) = place();
+    let mut theirs = store(&path, "theirs", at(0));
+    let mut write = |nth: i64| {
+        theirs.write(&[message(1, nth, Phase::Ready, "api")], at(count)).unwrap();
+        let mut intents = Intents::open(&path, at(0)).unwrap();
+        let queued = queue(&mut intents, "lead", &nth.to_string(), Span::from_secs(60));
+        intents.dismiss(queued, at(count)).unwrap();
+    };
+    let steps = Arc::new(AtomicUsize::new(0));
+    write(0);
+    let mut feed = FollowedFeed::new(path.clone(), Counted(feed, Arc::clone(&steps)));
+    assert_eq!(feed.poll().1, None);
+    (0..count).for_each(&mut write);
+    assert_eq!(feed.poll().1, None);
+    write(count);
+    steps.store(0, Ordering::Relaxed);
+    assert_eq!(feed.poll().1, None);
+    steps.load(Ordering::Relaxed)
+}
+
+#[test]
+fn what_is_new_costs_the_same_behind_a_long_history() {
+    let of_kinds = |kinds| move || NewRecords { kinds, begins_of_late: false };
+    for feed in [of_kinds("'input'"), of_kinds("'transition'")] {
+        assert_eq!(steps_behind(4, feed()), steps_behind(200, feed()));
+    }
+    assert_eq!(steps_behind(4, IntentChanges), steps_behind(200, IntentChanges));
 }
 
 #[test]
