@@ -146,6 +146,8 @@ pub struct Fleet {
     version: u64,
     /// The terminals by how urgent they are, by their places in `entries`: several ask for a view between two inputs.
     order: OnceLock<Vec<usize>>,
+    /// The order before, which mostly needs little sorting.
+    last_order: Vec<usize>,
 }
 
 impl Fleet {
@@ -172,6 +174,7 @@ impl Fleet {
             inputs: 0,
             version: 0,
             order: OnceLock::new(),
+            last_order: Vec::new(),
         }
     }
 
@@ -207,7 +210,7 @@ impl Fleet {
         }
         if !stands_still || before != (self.entries.len(), self.effects.len()) {
             self.version += 1;
-            self.order.take();
+            self.sort_anew();
         }
     }
 
@@ -216,7 +219,13 @@ impl Fleet {
         self.entries.values_mut().for_each(|entry| entry.set_profiles(&profiles));
         self.profiles = profiles;
         self.version += 1;
-        self.order.take();
+        self.sort_anew();
+    }
+
+    fn sort_anew(&mut self) {
+        if let Some(order) = self.order.take() {
+            self.last_order = order;
+        }
     }
 
     /// The next thing that the fleet wants done, oldest first.
@@ -300,8 +309,11 @@ impl Fleet {
     pub fn view(&self, now: Timestamp) -> View<'_> {
         let terminals: Vec<&Terminal> = self.entries.values().map(|entry| entry.terminal()).collect();
         let order = self.order.get_or_init(|| {
-            let mut places: Vec<usize> = (0..terminals.len()).collect();
-            places.sort_by_cached_key(|place| view::urgency(terminals[*place]));
+            let mut places = self.last_order.clone();
+            if places.len() != terminals.len() {
+                places = (0..terminals.len()).collect();
+            }
+            places.sort_by(|a, b| view::urgency(terminals[*a]).cmp(&view::urgency(terminals[*b])));
             places
         });
         View {

@@ -46,9 +46,10 @@ impl Fleet {
             return;
         }
         let now = self.now;
-        let recent = self.recent.iter().filter(|change| now.since(change.transition.at) >= STANDS_STILL);
+        let here = self.recent.iter().filter(|change| change.key.server == report.server);
+        let recent = here.filter(|change| now.since(change.transition.at) >= STANDS_STILL);
         let recent = recent.filter_map(|change| change.screen.as_ref()).filter(|screen| screen.is_whole());
-        let shown = self.entries.values().filter_map(|entry| entry.screen_to_pack(now));
+        let shown = self.of_server(&report.server).filter_map(|(_, entry)| entry.screen_to_pack(now));
         shown.chain(recent).take(PACKED_AT_ONCE).for_each(KeptScreen::pack);
     }
 

@@ -256,6 +256,11 @@ impl Tasks {
     /// Gives tasks what the operator says of them, and their names: the operator's, else the window's, which the first that has
     /// it keeps; the others bear as much of the place as tells them apart. Those with another name than before are given back.
     pub(super) fn name_apart(&mut self, names: &BTreeSet<String>, notes: &[KeptNote]) -> Vec<(ServerId, WindowId)> {
+        // A fleet of agents alone has no names of tasks to set apart from theirs.
+        if self.watches.values().flat_map(TaskTracker::tasks).chain(self.gone.values().flatten()).next().is_none() {
+            self.named = None;
+            return Vec::new();
+        }
         self.watches.values_mut().for_each(|watch| watch.take_notes(notes));
         let wanted = self.wanted_names(names);
         if self.named.replace(wanted) == Some(wanted) {
