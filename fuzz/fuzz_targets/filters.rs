@@ -80,6 +80,10 @@ fuzz_target!(init: {
         let _ = (QuietHours::parse(other), Pattern::try_from(other.to_owned()));
         let (before, last) = at_last_word(filter);
         assert!(before.len() + last.len() == filter.len() && width(&cut(filter, 7)) <= 7);
+        // A dashboard takes most of the time.
+        if keys.is_empty() {
+            return;
+        }
         let mut ui = Ui::new(UiOptions::default());
         let draw = |ui: &mut Ui, (width, height)| {
             let area = Rect::new(0, 0, width, height);
