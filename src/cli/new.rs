@@ -1,7 +1,7 @@
 //! `fleetwatch new`: an agent in a window of its own, with its first prompt (SPEC §9).
 
 use std::future::ready;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -141,6 +141,11 @@ pub async fn run(args: &NewArgs, options: &GlobalOptions) -> Done {
     done
 }
 
+/// What becomes of a prompt in a queue that cannot be read. Its agent was started, and whoever called is to know that.
+fn unknown(trouble: &HistoryError) -> Outcome {
+    Outcome::Unverified { why: format!("the history, which has the prompt, cannot be used: {trouble}") }
+}
+
 /// Follows a new agent until its prompt is taken.
 struct Follower<'a> {
     args: &'a NewArgs,
@@ -154,7 +159,13 @@ impl Follower<'_> {
         let (mut name, mut said, begun) = (None, None, Instant::now());
         let intents = self.path.as_ref().filter(|_| self.started.queued.is_some());
         let intents = intents.map(|path| Intents::open(path, clock::now())).transpose();
-        let intents = intents.map_err(|trouble| self.unusable(&trouble))?;
+        let intents = match intents {
+            Ok(intents) => intents,
+            Err(trouble) => {
+                self.tell(&self.started.name)?;
+                return self.conclude(&self.started.name, &unknown(&trouble));
+            }
+        };
         let end = end_asked_for();
         tokio::pin!(end);
         loop {
@@ -175,7 +186,7 @@ impl Follower<'_> {
             let called = name.as_deref().unwrap_or(&self.started.name);
             self.tell_of_question(called, terminal, &mut said);
             if self.started.queued.is_some() {
-                if let Some(outcome) = self.outcome(intents.as_ref())? {
+                if let Some(outcome) = self.outcome(intents.as_ref()) {
                     return self.conclude(called, &outcome);
                 }
             } else if name.is_some() {
@@ -231,21 +242,20 @@ impl Follower<'_> {
     }
 
     /// What became of the prompt, once that is known.
-    fn outcome(&self, intents: Option<&Intents>) -> Result<Option<Outcome>, Failure> {
-        let Some((intents, id)) = intents.zip(self.started.queued) else { return Ok(None) };
-        let Some(intent) = intents.get(id).map_err(|trouble| self.unusable(&trouble))? else { return Ok(None) };
+    fn outcome(&self, intents: Option<&Intents>) -> Option<Outcome> {
+        let (intents, id) = intents.zip(self.started.queued)?;
+        let intent = match intents.get(id) {
+            Ok(intent) => intent?,
+            Err(trouble) => return Some(unknown(&trouble)),
+        };
         let why = intent.detail.unwrap_or_default();
-        Ok(match intent.state {
+        match intent.state {
             IntentState::Pending | IntentState::Attempted => None,
             IntentState::Sent => Some(Outcome::Accepted(Some(why).filter(|why| !why.is_empty()))),
             IntentState::Unknown => Some(Outcome::Unverified { why }),
             IntentState::Cancelled | IntentState::Dismissed => Some(Refusal::Withdrawn.into()),
             IntentState::Failed | IntentState::Expired | IntentState::Resent => Some(Refusal::Other(why).into()),
-        })
-    }
-
-    fn unusable(&self, trouble: &HistoryError) -> Failure {
-        super::history::unusable(self.path.as_deref().unwrap_or(Path::new("")), trouble)
+        }
     }
 
     fn conclude(&self, name: &str, outcome: &Outcome) -> Done {

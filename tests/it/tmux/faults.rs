@@ -76,7 +76,11 @@ const FAULTS: &[Fault] = &[
     Fault::new("an hour on", "clock 3600", ANY),
     Fault::new("an hour back", "clock -3600", ANY),
     Fault::new("tmux killed", "run TMUX kill-server", ANY),
-    Fault::new("tmux upgraded", "run TMUX kill-server; while TMUX ls; do :; done; until TMUX NEW AGENT; do :; done; ANOTHER; READY", ANY),
+    Fault::new(
+        "tmux upgraded",
+        "run TMUX kill-server; while TMUX ls; do :; done; until TMUX NEW AGENT; do :; done; ANOTHER; READY",
+        ANY,
+    ),
     Fault::new("ssh cut", "run kill -9 $(cat 'HOME/pids')", ANY).in_scenarios("host"),
     Fault::new("agent replaced", "run TMUX respawn-pane -k -t main: AGENT; ANOTHER; READY", "spawn pipe"),
     Fault::new(
