@@ -281,6 +281,7 @@ impl Tracker {
         let passes = rests && self.turn.coverage.goes_on(now);
         if passes {
             (self.now, self.observed_at) = (now, now);
+            self.confirm(now);
             self.turn.polled(now);
         }
         passes

@@ -78,11 +78,17 @@ impl TurnTracker {
     /// Lets the turn follow its record.
     pub(super) fn follow_record(&mut self, now: Timestamp) {
         self.note_request(now);
+        self.go_on_by_record(now);
+        self.set_recorded_end_aside(now);
+        self.tell_recorded_result(now);
+        // The record may say at once how a turn ended and that the next one began.
+        self.go_on_by_record(now);
+    }
+
+    fn go_on_by_record(&mut self, now: Timestamp) {
         if let Some(began) = self.recorded.turn.as_ref().map(|turn| turn.at).filter(|_| self.record_goes_on(now)) {
             self.turn.on(TurnEvent::RecordGoesOn { began, seen: self.seen.as_ref() }, now);
         }
-        self.set_recorded_end_aside(now);
-        self.tell_recorded_result(now);
     }
 
     /// The windows that run because of a record.
@@ -143,11 +149,8 @@ impl TurnTracker {
         let Some(due) = &self.recorded.due else { return };
         let Some(seen) = &self.seen else { return };
         let at_rest = seen.at_rest() && !self.shows_work();
-        let next_began = self
-            .recorded
-            .turn
-            .as_ref()
-            .is_some_and(|turn| turn.marks_turns && turn.phase == RecordedPhase::Active && turn.at > due.at);
+        let active = self.recorded_as(RecordedPhase::Active);
+        let next_began = active.is_some_and(|turn| turn.marks_turns && turn.at > due.at);
         if seen.in_dialog || !(at_rest || next_began || now >= due.at + self.settings.differ) {
             return;
         }
