@@ -268,7 +268,7 @@ impl Default for Settings {
             greeting: Span::from_secs(5),
             command: Span::from_secs(3),
             quick: Span::from_secs(2),
-            kept_transitions: 16,
+            kept_transitions: 64,
         }
     }
 }
