@@ -19,7 +19,7 @@ use super::{Done, Failure, GlobalOptions, console, output};
 use crate::clock;
 use crate::engine::Engine;
 use crate::fleet::Terminal;
-use crate::history::{History, Intents};
+use crate::history::{History, Intents, WriterState};
 use crate::launch::{self, Launcher, Order, Started, What};
 use crate::notify::Suppression;
 use crate::operation::{Outcome, PasteText, Refusal};
@@ -133,7 +133,7 @@ pub async fn run(args: &NewArgs, options: &GlobalOptions) -> Done {
         }
         None => (watched.engine()?, None),
     };
-    let follower = Follower { args, started: &started, path: history.path().map(ToOwned::to_owned) };
+    let follower = Follower { args, started: &started, history: &history };
     let done = follower.follow(&mut engine).await;
     // What is on its way arrives, or the next owner settles it.
     engine.leave(ready(())).await.iter().for_each(|left| console::tell(&format!("warning: {left}")));
@@ -150,14 +150,14 @@ fn unknown(trouble: &HistoryError) -> Outcome {
 struct Follower<'a> {
     args: &'a NewArgs,
     started: &'a Started,
-    path: Option<PathBuf>,
+    history: &'a History,
 }
 
 impl Follower<'_> {
     async fn follow(&self, engine: &mut Engine) -> Done {
         let (key, limit) = (&self.started.begun.key, Limit::new(self.args.timeout));
         let (mut name, mut said, begun) = (None, None, Instant::now());
-        let intents = self.path.as_ref().filter(|_| self.started.queued.is_some());
+        let intents = self.history.path().filter(|_| self.started.queued.is_some());
         let intents = intents.map(|path| Intents::open(path, clock::now())).transpose();
         let intents = match intents {
             Ok(intents) => intents,
@@ -166,7 +166,7 @@ impl Follower<'_> {
                 return self.conclude(&self.started.name, &unknown(&trouble));
             }
         };
-        let end = end_asked_for();
+        let (end, mut written) = (end_asked_for(), Instant::now());
         tokio::pin!(end);
         loop {
             tokio::select! {
@@ -188,6 +188,14 @@ impl Follower<'_> {
             if self.started.queued.is_some() {
                 if let Some(outcome) = self.outcome(intents.as_ref()) {
                     return self.conclude(called, &outcome);
+                }
+                // What cannot be written down is not sent, perhaps never.
+                match self.history.health().condition {
+                    WriterState::Degraded(trouble) if written.elapsed() > FOUND => {
+                        return self.conclude(called, &unknown(&trouble));
+                    }
+                    WriterState::Degraded(_) => {}
+                    _ => written = Instant::now(),
                 }
             } else if name.is_some() {
                 return self.print(called, "started", None);
