@@ -242,19 +242,20 @@ pub fn check_secret(path: &Path, forbidden: u32) -> io::Result<()> {
 /// # Errors
 /// The file cannot be opened, or another process has the lock for longer than anybody needs it.
 pub fn locked(path: &Path) -> io::Result<File> {
-    locked_within(path, LOCKED)
+    locked_within(path, LOCKED)?.ok_or_else(|| {
+        let why = format!("another process has locked {}: is a fleetwatch stopped?", path.display());
+        io::Error::new(ErrorKind::TimedOut, why)
+    })
 }
 
-fn locked_within(path: &Path, patience: Duration) -> io::Result<File> {
-    let (file, until) = (open(path)?, Instant::now() + patience);
+/// The same with another patience; `None` when another process has the lock for longer.
+pub fn locked_within(path: &Path, patience: Duration) -> io::Result<Option<File>> {
+    let (file, since) = (open(path)?, Instant::now());
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(A_MOMENT),
-            Err(TryLockError::WouldBlock) => {
-                let why = format!("another process has locked {}: is a fleetwatch stopped?", path.display());
-                return Err(io::Error::new(ErrorKind::TimedOut, why));
-            }
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::WouldBlock) if since.elapsed() < patience => thread::sleep(A_MOMENT),
+            Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
     }
@@ -360,11 +361,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
         let held = locked(&path).unwrap();
-        let refused = locked_within(&path, A_MOMENT).unwrap_err();
+        assert!(locked_within(&path, A_MOMENT).unwrap().is_none());
+        let refused = locked(&path).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::TimedOut);
         assert!(refused.to_string().contains(path.to_str().unwrap()), "{refused}");
         drop(held);
-        locked_within(&path, A_MOMENT).unwrap();
+        assert!(locked_within(&path, A_MOMENT).unwrap().is_some());
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //! limits.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row, TransactionBehavior, params};
@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use super::encoding::Codec;
 use super::usage::HOUR;
-use crate::clock;
 use crate::clock::now;
 use crate::private::{self, inode, state_directory};
 use crate::record::HistoryError;
@@ -172,7 +171,8 @@ pub(super) fn open_checked(
         private::make_directory(directory)?;
     }
     // Making, migrating and moving aside are for one process at a time.
-    let _guard = lock(&beside(path, ".lock"), options.patience)?;
+    let guard = private::locked_within(&beside(path, ".lock"), options.patience)?;
+    let _guard = guard.ok_or(HistoryError::Locked)?;
     let connect = || {
         // SQLite gives its side files the same mode.
         private::make_file(path)?;
@@ -213,21 +213,6 @@ fn connect(path: &Path, options: &HistoryOptions) -> Result<Connection, HistoryE
     }
     migrate(&mut connection)?;
     Ok(connection)
-}
-
-fn lock(path: &Path, patience: Duration) -> Result<File, HistoryError> {
-    let file = private::open(path)?;
-    let since = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if since.elapsed() < patience => {
-                std::thread::sleep(clock::A_MOMENT);
-            }
-            Err(TryLockError::WouldBlock) => return Err(HistoryError::Locked),
-            Err(TryLockError::Error(error)) => return Err(error.into()),
-        }
-    }
 }
 
 /// Renames a damaged file with its side files; what can be saved from it may still be wanted.
