@@ -591,6 +591,7 @@ impl Fleet {
         self.is_named = true;
         let id = |entry: &Entry| entry.terminal().state.terminal.id.clone();
         self.names = self.entries.values().map(|entry| id(entry)).collect();
+        self.tasks.name_anew();
         self.name_tasks();
     }
 }

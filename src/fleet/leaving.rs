@@ -154,6 +154,7 @@ impl Fleet {
         self.is_named = false;
         self.wait_no_more(&mut entry);
         self.names.remove(&entry.terminal().state.terminal.id);
+        self.tasks.name_anew();
         if let Some(server) = self.servers.get_mut(&key.server) {
             server.terminals = server.terminals.saturating_sub(1);
         }

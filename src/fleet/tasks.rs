@@ -253,16 +253,16 @@ impl Tasks {
         &self.recent
     }
 
+    /// The names of terminals have changed, and may be those of tasks.
+    pub(super) fn name_anew(&mut self) {
+        self.named = None;
+    }
+
     /// Gives tasks what the operator says of them, and their names: the operator's, else the window's, which the first that has
     /// it keeps; the others bear as much of the place as tells them apart. Those with another name than before are given back.
     pub(super) fn name_apart(&mut self, names: &BTreeSet<String>, notes: &[KeptNote]) -> Vec<(ServerId, WindowId)> {
-        // A fleet of agents alone has no names of tasks to set apart from theirs.
-        if self.watches.values().flat_map(TaskTracker::tasks).chain(self.gone.values().flatten()).next().is_none() {
-            self.named = None;
-            return Vec::new();
-        }
         self.watches.values_mut().for_each(|watch| watch.take_notes(notes));
-        let wanted = self.wanted_names(names);
+        let wanted = self.wanted_names();
         if self.named.replace(wanted) == Some(wanted) {
             return Vec::new();
         }
@@ -325,9 +325,8 @@ impl Tasks {
 
 impl Tasks {
     /// A number that is another one when tasks would be named otherwise. Mostly nothing has changed since the poll before.
-    fn wanted_names(&self, names: &BTreeSet<String>) -> u64 {
+    fn wanted_names(&self) -> u64 {
         let mut hasher = fast();
-        names.hash(&mut hasher);
         for (server, watch) in &self.watches {
             server.hash(&mut hasher);
             for task in watch.tasks() {
