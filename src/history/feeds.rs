@@ -178,14 +178,14 @@ impl<F: Feed> FeedListener for FeedCursor<F> {
     fn poll(&mut self, reader: &mut Reader) -> Result<(), HistoryError> {
         // Asked for first: what is written in between is new at the next poll. Rows get their numbers as they are committed.
         let last = reader.newest(F::TABLE)?;
-        let (before, found) = match &self.position {
+        let (mut position, found) = match &self.position {
             None => (FeedPosition::default(), self.feed.first(reader)?),
             Some(position) => {
                 let open: Vec<i64> = position.open.keys().copied().collect();
                 (position.clone(), self.feed.read(reader, position.last, &open)?)
             }
         };
-        let mut position = FeedPosition { last, ..before };
+        position.last = last;
         for entry in found {
             position.last = position.last.max(entry.number);
             let before = match entry.is_open {
